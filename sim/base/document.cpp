@@ -1,0 +1,194 @@
+// Opens a YAML file for strict reading: what the file's form alone can get wrong, and the overrides.
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "sim/base/fields.hpp"
+
+namespace stepsim {
+namespace {
+
+// Sees what a YAML::Node no longer shows: duplicate keys, aliases (which could make a document of any size or a
+// cycle), and how deep it nests.
+class FormCheck : public YAML::EventHandler {
+ public:
+  struct TooDeep {
+    int line;
+  };
+  struct Finding {
+    int line;
+    std::string key, reason;
+  };
+  std::vector<Finding> findings;
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { value(mark, ""); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    findings.push_back({mark.line + 1, path(), "is an alias (*name); write the value itself"});
+    value(mark, "");
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string& text) override {
+    value(mark, text);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    open(mark, false);
+  }
+  void OnSequenceEnd() override { levels_.pop_back(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    open(mark, true);
+  }
+  void OnMapEnd() override { levels_.pop_back(); }
+
+ private:
+  struct Level {
+    bool is_map = false;
+    bool key_is_next = true;
+    std::string key;
+    std::set<std::string> seen;
+  };
+
+  void open(const YAML::Mark& mark, bool is_map) {
+    constexpr std::size_t kDeepest = 32;  // no input needs more than 4; the parser calls itself once a level
+    if (levels_.size() == kDeepest) throw TooDeep{mark.line + 1};
+    value(mark, "");
+    levels_.push_back({is_map, true, "", {}});
+  }
+  void value(const YAML::Mark& mark, const std::string& text) {
+    if (levels_.empty() || !levels_.back().is_map) return;
+    Level& level = levels_.back();
+    if (level.key_is_next) {
+      level.key = text;
+      if (!level.seen.insert(text).second) {
+        findings.push_back({mark.line + 1, path(), "stands twice in its mapping; keep one"});
+      }
+    }
+    level.key_is_next = !level.key_is_next;
+  }
+  std::string path() const {
+    std::string text;
+    for (const Level& level : levels_) {
+      if (!level.key.empty()) text += (text.empty() ? "" : ".") + level.key;
+    }
+    return text;
+  }
+
+  std::vector<Level> levels_;
+};
+
+std::string joined(const std::string& prefix, const std::string& key) {
+  return prefix.empty() || key.empty() ? prefix + key : prefix + "." + key;
+}
+
+// The parsed text, or nullopt after noting what is wrong with its form.
+std::optional<YAML::Node> parse(Reading& reading, const std::string& text, const std::string& file,
+                                const std::string& prefix) {
+  const std::size_t before = reading.problems.size();
+  const auto line = [&](int own) { return file == "--set" ? 0 : own; };  // an override has no lines
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    FormCheck form;
+    int documents = 0;
+    while (parser.HandleNextDocument(form)) ++documents;
+    for (FormCheck::Finding& found : form.findings) {
+      reading.problems.push_back({file, line(found.line), joined(prefix, found.key), std::move(found.reason)});
+    }
+    if (documents > 1) {
+      reading.problems.push_back({file, 0, prefix, fmt::format("holds {} YAML documents; one is due", documents)});
+    }
+    if (reading.problems.size() > before) return std::nullopt;
+    return YAML::Load(text);
+  } catch (const FormCheck::TooDeep& error) {
+    reading.problems.push_back({file, line(error.line), prefix, "is nested too deeply to be meant"});
+  } catch (const YAML::Exception& error) {
+    reading.problems.push_back({file, line(error.mark.line + 1), prefix, fmt::format("is not YAML: {}", error.msg)});
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> content_of(Reading& reading, const std::string& path) {
+  constexpr std::size_t kMost = std::size_t{16} << 20;
+  const auto refuse = [&](std::string reason) {
+    reading.problems.push_back({path, 0, "", std::move(reason)});
+    return std::nullopt;
+  };
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return refuse("is a folder; a YAML file is due");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return refuse(std::filesystem::exists(path, ignored) ? "cannot be read" : "there is no such file");
+  std::string text(kMost + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kMost) return refuse("is larger than 16 MiB; this is no input of stepsim");
+  if (text.find('\0') != std::string::npos) return refuse("holds zero bytes; a YAML text is due");
+  return text;
+}
+
+void mark_as_override(YAML::Node node) {
+  if (node.IsMap()) {
+    for (auto pair : node) mark_as_override(pair.second);
+  } else if (node.IsSequence()) {
+    for (auto item : node) mark_as_override(item);
+  }
+  node.SetTag(std::string(kOverrideTag));
+}
+
+// Walks down `key` from `document`, making mappings on the way, and puts the value there.
+void apply(Reading& reading, YAML::Node document, const Override& change, const std::string& prefix) {
+  const auto refuse = [&](std::string reason) {
+    reading.problems.push_back({"--set", 0, joined(prefix, change.key), std::move(reason)});
+  };
+  const std::optional<YAML::Node> value = parse(reading, change.value, "--set", joined(prefix, change.key));
+  if (!value) return;
+  if (value->IsNull()) return refuse("has no value; write key=value");
+  mark_as_override(*value);
+
+  YAML::Node at = document;
+  std::string_view rest = change.key;
+  while (true) {
+    const std::size_t dot = rest.find('.');
+    const std::string part(rest.substr(0, dot));
+    if (part.empty()) return refuse("is no key; write names with dots between them");
+    if (dot == std::string_view::npos) {
+      at[part] = *value;
+      return;
+    }
+    const YAML::Node below = std::as_const(at)[part];
+    if (!below.IsDefined() || below.IsNull()) {
+      YAML::Node made(YAML::NodeType::Map);
+      mark_as_override(made);
+      at[part] = made;
+    } else if (!below.IsMap()) {
+      return refuse(fmt::format("{} is not a mapping and has no keys below it", part));
+    }
+    at.reset(at[part]);
+    rest.remove_prefix(dot + 1);
+  }
+}
+
+}  // namespace
+
+std::optional<Fields> open_document(Reading& reading, const std::string& path, const std::vector<Override>& overrides,
+                                    std::string prefix) {
+  const std::optional<std::string> text = content_of(reading, path);
+  if (!text) return std::nullopt;
+  const std::optional<YAML::Node> document = parse(reading, *text, path, prefix);
+  if (!document) return std::nullopt;
+  if (!document->IsMap()) {
+    const bool empty = !document->IsDefined() || document->IsNull();
+    reading.problems.push_back(
+        {path, 0, prefix,
+         empty ? "is empty; a mapping of keys is due" : "is not a mapping; \"key: value\" lines are due"});
+    return std::nullopt;
+  }
+  for (const Override& change : overrides) apply(reading, *document, change, prefix);
+  return Fields(reading, path, *document, std::move(prefix), 1);
+}
+
+}  // namespace stepsim

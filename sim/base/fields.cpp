@@ -1,0 +1,158 @@
+#include "sim/base/fields.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sim/base/fields_text.hpp"
+
+namespace stepsim {
+namespace {
+
+bool from_override(const YAML::Node& node) {
+  return node.Tag() == kOverrideTag;
+}
+
+}  // namespace
+
+void Reading::throw_if_any() const {
+  if (!problems.empty()) throw InputError(problems);
+}
+
+Fields::Fields(Reading& reading, std::string file, YAML::Node mapping, std::string prefix, int line_when_empty)
+    : reading_(&reading),
+      file_(std::move(file)),
+      mapping_(std::move(mapping)),
+      prefix_(std::move(prefix)),
+      line_when_empty_(line_when_empty) {}
+
+Fields& Fields::operator=(const Fields& other) {
+  reading_ = other.reading_;
+  file_ = other.file_;
+  mapping_.reset(other.mapping_);
+  prefix_ = other.prefix_;
+  line_when_empty_ = other.line_when_empty_;
+  known_ = other.known_;
+  return *this;
+}
+
+std::optional<Fields::Entry> Fields::find(std::string_view key) const {
+  for (const auto& pair : mapping_) {
+    if (pair.first.IsScalar() && pair.first.Scalar() == key) return Entry{pair.first, pair.second};
+  }
+  return std::nullopt;
+}
+
+std::string Fields::full(std::string_view key) const {
+  if (prefix_.empty() || key.empty()) return prefix_ + std::string(key);
+  return fmt::format("{}.{}", prefix_, key);
+}
+
+bool Fields::has(std::string_view key) const {
+  return find(key).has_value();
+}
+
+int Fields::line(std::string_view key) const {
+  const std::optional<Entry> found = find(key);
+  if (found ? from_override(found->value) : from_override(mapping_)) return 0;
+  const int own = found ? found->key.Mark().line + 1 : mapping_.Mark().line + 1;
+  return own > 0 ? own : line_when_empty_;
+}
+
+void Fields::problem(std::string_view key, std::string reason) {
+  const std::optional<Entry> found = find(key);
+  const bool overridden = found ? from_override(found->value) : from_override(mapping_);
+  reading_->problems.push_back(
+      {overridden ? "--set" : file_, overridden ? 0 : line(key), full(key), std::move(reason)});
+}
+
+void Fields::explain(std::string_view key, std::string value, Need need) {
+  const std::optional<Entry> found = find(key);
+  std::string origin;
+  if (!found) {
+    origin = fmt::format("default: {}", need.why_default);
+  } else if (from_override(found->value)) {
+    origin = "--set";
+  } else {
+    origin = fmt::format("{}:{}", file_, line(key));
+  }
+  reading_->explained.push_back({full(key), std::move(value), std::move(origin)});
+}
+
+// Marks the key as known; a missing required key and a key without a value are problems.
+std::optional<Fields::Entry> Fields::entry(std::string_view key, Need need, std::string_view wanted) {
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
+  std::optional<Entry> found = find(key);
+  if (!found) {
+    if (need.required) problem(key, fmt::format("missing; write {}", wanted));
+    return std::nullopt;
+  }
+  if (found->value.IsNull()) {
+    problem(key, fmt::format("has no value; write {}", wanted));
+    return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<std::string> Fields::scalar(std::string_view key, Need need, std::string_view wanted) {
+  const std::optional<Entry> found = entry(key, need, wanted);
+  if (!found) return std::nullopt;
+  if (!found->value.IsScalar()) {
+    problem(key, fmt::format("found {} where {} is due", form_of(found->value), wanted));
+    return std::nullopt;
+  }
+  if (found->value.Scalar().empty()) {
+    problem(key, fmt::format("has no value; write {}", wanted));
+    return std::nullopt;
+  }
+  return found->value.Scalar();
+}
+
+std::optional<YAML::Node> Fields::node(std::string_view key, Need need) {
+  const std::optional<Entry> found = entry(key, need, "a value");
+  if (!found) return std::nullopt;
+  return found->value;
+}
+
+Fields Fields::mapping(std::string_view key, Need need) {
+  const std::optional<Entry> found = entry(key, need, "a mapping");
+  if (found && found->value.IsMap()) return {*reading_, file_, found->value, full(key), line(key)};
+  if (found) problem(key, fmt::format("found {} where a mapping is due", form_of(found->value)));
+  return {*reading_, file_, YAML::Node(YAML::NodeType::Map), full(key), line(key)};
+}
+
+std::vector<Fields> Fields::mappings(std::string_view key, Need need) {
+  std::vector<Fields> result;
+  const std::optional<Entry> found = entry(key, need, "a list of mappings");
+  if (!found) return result;
+  if (!found->value.IsSequence()) {
+    problem(key, fmt::format("found {} where a list of mappings is due", form_of(found->value)));
+    return result;
+  }
+  for (std::size_t i = 0; i < found->value.size(); ++i) {
+    const YAML::Node item = found->value[i];
+    if (item.IsMap()) {
+      result.emplace_back(*reading_, file_, item, fmt::format("{}[{}]", full(key), i), line(key));
+    } else {
+      problem(key, fmt::format("item {} is {} where a mapping is due", i, form_of(item)));
+    }
+  }
+  return result;
+}
+
+void Fields::finish() {
+  for (const auto& pair : mapping_) {
+    if (!pair.first.IsScalar()) {
+      problem("", fmt::format("found {} as a key; a key is a name", form_of(pair.first)));
+      continue;
+    }
+    const std::string& key = pair.first.Scalar();
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    const std::string near = nearest(key, known_);
+    problem(key, near.empty() ? fmt::format("unknown key; the keys here are {}", fmt::join(known_, ", "))
+                              : fmt::format("unknown key; did you mean {}?", near));
+  }
+}
+
+}  // namespace stepsim

@@ -1,0 +1,39 @@
+// One kind of GPU: what a kernel really achieves on it.
+#pragma once
+
+#include <string>
+
+#include "sim/base/fields.hpp"
+#include "sim/base/precision.hpp"
+#include "sim/base/units.hpp"
+
+namespace stepsim {
+
+// Which rates price a kernel: one number a precision (the roofline study's method), or tables read from measurements.
+enum class Rates { speed_of_light, calibrated };
+
+struct Gpu {
+  std::string name;
+  int sms = 0;               // streaming multiprocessors
+  Bytes memory;              // usable HBM
+  BytesPerSecond hbm;        // achieved HBM bandwidth
+  FlopsPerSecond bf16;       // achieved dense rate; also fp16
+  FlopsPerSecond fp8;        // achieved dense rate; a GPU without FP8 units has its bf16 rate here
+  FlopsPerSecond fp32;       // achieved rate of FP32 GEMMs (TF32 units where the GPU has them)
+  FlopsPerSecond bf16_peak;  // data-sheet dense peak: the denominator of MFU
+  FlopsPerSecond fp8_peak;
+  Seconds launch_gap;  // idle time between kernels; 0 with speed_of_light
+
+  bool operator==(const Gpu&) const = default;
+};
+
+// Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, rates {speed_of_light {bf16, fp8, fp32, hbm, launch_gap}}.
+// A GPU without FP8 units leaves both fp8 keys out. Problems go to `reading`; rates that the file does not have are
+// one.
+Gpu read_gpu(Reading& reading, const std::string& path, Rates rates);
+
+// The achieved dense rate of a precision with all SMs. fp4 has no units of its own on the GPUs known here and runs at
+// the fp8 rate; none is no arithmetic and not a precision to ask for.
+FlopsPerSecond rate_of(const Gpu& gpu, Precision precision);
+
+}  // namespace stepsim

@@ -1,0 +1,50 @@
+// A SimGrid platform file (DTD version 4.1) as plain data: hosts, links, and the links of the route between two hosts.
+//
+// Read: zones with routing Full, Floyd, Dijkstra, DijkstraCache, Cluster or None, flat <cluster>s with backbone and
+// limiter, hosts, routers, links, routes, zone routes, host links, properties. A host's speed and cores are not used:
+// the GPU's file says how fast it computes. Everything else is refused, and so is what SimGrid itself would refuse.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/graph/step_graph.hpp"
+
+namespace stepsim {
+
+using HostId = std::int32_t;
+
+// One direction of one wire, or both where the file shares it between them. The directions of a SPLITDUPLEX link L are
+// "L_up" and "L_down" (SimGrid: L_UP, L_DOWN). The private links of a <cluster>'s host H are "H_up" and "H_down", or
+// "H_link" where the cluster's sharing policy makes one of both, and "H_limiter"; its backbone is "CLUSTER_backbone".
+struct PlatformLink {
+  std::string name;
+  BytesPerSecond bandwidth;
+  Seconds latency;
+  bool shared = true;  // among the messages on it; false: FATPIPE, each message gets all of it
+  HostId owner = -1;   // the host whose private link it is; -1: messages of several hosts may cross it
+
+  bool operator==(const PlatformLink&) const = default;
+};
+
+class Platform {
+ public:
+  virtual ~Platform() = default;
+  virtual const std::vector<std::string>& hosts() const = 0;
+  virtual const std::vector<PlatformLink>& links() const = 0;
+  // Links in the order in which a message crosses them; empty when the platform has no route from `from` to `to`, and
+  // from a host to itself. Otherwise equal to what SimGrid's own loader answers.
+  virtual std::vector<LinkId> route(HostId from, HostId to) const = 0;
+  // -1 when there is no such host.
+  virtual HostId host(std::string_view name) const = 0;
+};
+
+// Reads the file. Throws InputError with every problem found: no such file, not XML, elements and attributes that it
+// does not honour, names that do not exist or exist twice, values without a unit.
+std::shared_ptr<const Platform> read_platform(const std::string& path);
+
+}  // namespace stepsim

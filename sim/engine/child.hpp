@@ -1,0 +1,40 @@
+// Runs work in a forked child that shares memory with its parent: SimGrid allows one simulation in a process.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <functional>
+#include <new>
+#include <vector>
+
+namespace stepsim {
+
+// Anonymous memory that a forked child shares with its parent, zero-filled.
+template <class T>
+class SharedArray {
+ public:
+  explicit SharedArray(std::size_t n) : bytes_(sizeof(T) * (n > 0 ? n : 1)) {
+    void* p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<T*>(p);
+  }
+  ~SharedArray() { munmap(data_, bytes_); }
+  SharedArray(const SharedArray&) = delete;
+  SharedArray& operator=(const SharedArray&) = delete;
+  T* data() { return data_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+
+ private:
+  std::size_t bytes_;
+  T* data_ = nullptr;
+};
+
+// Forks, runs `work` in the child and waits for it. A GraphError thrown by the work is thrown here again; any other end
+// but a normal one (an exception, a signal) is a std::runtime_error that says what happened.
+void run_in_child(const std::function<void()>& work);
+
+// The same for several works, at most `at_once` at a time. Throws the first failure, after all have ended.
+void run_in_children(const std::vector<std::function<void()>>& works, int at_once);
+
+}  // namespace stepsim

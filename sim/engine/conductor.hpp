@@ -1,0 +1,280 @@
+// What both engines share: walks the programs of all ranks, starts what is ready, lets groups meet, and notes times. It
+// knows nothing of how bytes move; a Clock does:
+//   double now()
+//   void at(double seconds_from_now, Event)                -- one event later; seconds_from_now >= 0
+//   Handle at_cancellable(double seconds_from_now, Event); void cancel(Handle&)
+//   void move(const PartId&, double payload_bytes, Event)  -- moves a part's bytes over its links; latency is paid here
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "sim/engine/engine.hpp"
+#include "sim/graph/step_graph.hpp"
+#include "sim/graph/timeline.hpp"
+
+namespace stepsim {
+
+struct Event {
+  enum class Kind : std::uint8_t { compute_done, delay_done, latency_paid, part_done } kind;
+  std::uint8_t stream = 0;  // delay_done
+  std::int16_t part = 0;    // latency_paid
+  std::int32_t index = 0;   // rank, or group
+};
+
+struct PartId {
+  std::int32_t group;
+  std::int16_t pattern, part;
+};
+
+template <class Clock>
+class Conductor {
+ public:
+  // Times go to spans[offset of the rank + op]; see span_offsets.
+  Conductor(const StepGraph& graph, Clock& clock, Span* spans) : graph_(graph), clock_(clock), spans_(spans) {
+    offsets_ = span_offsets(graph);
+    for (const Program& program : graph.programs) layouts_.push_back(lay_out(program));
+    ranks_.resize(graph.ranks.size());
+    for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+      ranks_[r].streams.resize(graph.programs[graph.ranks[r].program].streams.size());
+    }
+    groups_.resize(graph.groups.size());
+    for (std::size_t g = 0; g < graph.groups.size(); ++g) groups_[g].ready.reserve(graph.groups[g].endpoints.size());
+  }
+
+  static std::vector<std::size_t> span_offsets(const StepGraph& graph) {
+    std::vector<std::size_t> offsets = {0};
+    for (const Rank& rank : graph.ranks) offsets.push_back(offsets.back() + graph.programs[rank.program].ops.size());
+    return offsets;
+  }
+
+  void start() {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) queue_.push_back(static_cast<RankId>(r));
+    drain();
+  }
+
+  void handle(const Event& event) {
+    switch (event.kind) {
+      case Event::Kind::compute_done: finish(event.index, 0); break;
+      case Event::Kind::delay_done: finish(event.index, event.stream); break;
+      case Event::Kind::latency_paid: move_part(event.index, event.part); break;
+      case Event::Kind::part_done: part_done(event.index); break;
+    }
+    drain();
+  }
+
+  std::uint64_t finished() const { return finished_; }
+  double end() const { return end_; }
+
+  // Throws GraphError that names the first events that never ran.
+  void require_finished() const {
+    if (finished_ == offsets_.back()) return;
+    std::string text = fmt::format("{} of {} events never ran; the first that wait:", offsets_.back() - finished_, offsets_.back());
+    int shown = 0;
+    for (std::size_t r = 0; r < ranks_.size() && shown < 8; ++r) {
+      const Layout& layout = layouts_[graph_.ranks[r].program];
+      for (std::size_t s = 0; s < layout.ops.size() && shown < 8; ++s) {
+        const StreamState& stream = ranks_[r].streams[s];
+        if (stream.done >= static_cast<std::int32_t>(layout.ops[s].size())) continue;
+        text += fmt::format("\n  {}{}", name_of(graph_, static_cast<RankId>(r), layout.ops[s][stream.done]),
+                            stream.busy ? " (waits for the other members)" : "");
+        ++shown;
+      }
+    }
+    throw GraphError(text);
+  }
+
+ private:
+  struct Layout {                              // of a program
+    std::vector<std::vector<std::int32_t>> ops;  // [stream] op indices in order
+    std::vector<std::int32_t> position;          // [op] place in its stream
+  };
+  struct StreamState {
+    std::int32_t done = 0;
+    bool busy = false;
+  };
+  struct RankState {
+    std::vector<StreamState> streams;
+    bool queued = true;
+    // The running compute op, while SMs are shared.
+    int held_sms = 0;
+    double left = 0, since = 0, speed = 1;  // seconds at full speed still to do; when that was; at which speed
+    typename Clock::Handle timer{};
+  };
+  struct Ready {
+    RankId rank;
+    std::int32_t op;
+  };
+  struct GroupState {
+    std::vector<Ready> ready;
+    int parts_left = 0;
+  };
+
+  static Layout lay_out(const Program& program) {
+    Layout layout;
+    layout.ops.resize(program.streams.size());
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+      auto& stream = layout.ops[program.ops[i].stream];
+      layout.position.push_back(static_cast<std::int32_t>(stream.size()));
+      stream.push_back(static_cast<std::int32_t>(i));
+    }
+    return layout;
+  }
+
+  const Program& program_of(RankId r) const { return graph_.programs[graph_.ranks[r].program]; }
+  const Layout& layout_of(RankId r) const { return layouts_[graph_.ranks[r].program]; }
+  Span& span(RankId r, std::int32_t op) { return spans_[offsets_[r] + op]; }
+
+  void drain() {
+    while (!queue_.empty()) {
+      const RankId r = queue_.front();
+      queue_.pop_front();
+      ranks_[r].queued = false;
+      for (std::size_t s = 0; s < ranks_[r].streams.size(); ++s) try_start(r, static_cast<std::uint8_t>(s));
+    }
+  }
+
+  void enqueue(RankId r) {
+    if (ranks_[r].queued) return;
+    ranks_[r].queued = true;
+    queue_.push_back(r);
+  }
+
+  void try_start(RankId r, std::uint8_t s) {
+    StreamState& stream = ranks_[r].streams[s];
+    const Layout& layout = layout_of(r);
+    if (stream.busy || stream.done >= static_cast<std::int32_t>(layout.ops[s].size())) return;
+    const std::int32_t index = layout.ops[s][stream.done];
+    const Op& op = program_of(r).ops[index];
+    for (const std::int32_t before : op.after) {
+      if (ranks_[r].streams[program_of(r).ops[before].stream].done <= layout.position[before]) return;
+    }
+    stream.busy = true;
+    const double now = clock_.now();
+    span(r, index) = {now, now, now};
+    switch (op.kind) {
+      case OpKind::compute: start_compute(r, op); break;
+      case OpKind::delay:
+        if (op.seconds > 0) {
+          clock_.at(op.seconds, {Event::Kind::delay_done, s, 0, r});
+        } else {
+          finish(r, s);
+        }
+        break;
+      case OpKind::transfer: arrive(r, index, graph_.ranks[r].slots[op.slot]); break;
+    }
+  }
+
+  // The head of stream s of rank r is done.
+  void finish(RankId r, std::uint8_t s) {
+    StreamState& stream = ranks_[r].streams[s];
+    const std::int32_t index = layout_of(r).ops[s][stream.done];
+    span(r, index).end = clock_.now();
+    end_ = std::max(end_, clock_.now());
+    if (program_of(r).ops[index].kind == OpKind::compute) ranks_[r].left = 0;
+    ++stream.done;
+    stream.busy = false;
+    ++finished_;
+    enqueue(r);
+  }
+
+  void start_compute(RankId r, const Op& op) {
+    RankState& rank = ranks_[r];
+    const double seconds = op.seconds / graph_.ranks[r].speed;
+    if (!(seconds > 0)) return finish(r, 0);
+    if (graph_.sms == 0) return clock_.at(seconds, {Event::Kind::compute_done, 0, 0, r});
+    rank.left = seconds;
+    rank.since = clock_.now();
+    rank.speed = speed_with_held(op, rank.held_sms);
+    rank.timer = clock_.at_cancellable(seconds / rank.speed, {Event::Kind::compute_done, 0, 0, r});
+  }
+
+  // Speed of a compute op while `held` SMs are taken away: its SM-bound part stretches, the rest does not.
+  double speed_with_held(const Op& op, int held) const {
+    if (held == 0 || op.sm_seconds == 0) return 1;
+    const double free = std::max(1, graph_.sms - held) / static_cast<double>(graph_.sms);
+    return op.seconds / (op.sm_seconds / free + op.seconds - op.sm_seconds);
+  }
+
+  void hold_sms(RankId r, int sms) {
+    if (sms == 0 || graph_.sms == 0) return;
+    RankState& rank = ranks_[r];
+    rank.held_sms += sms;
+    if (rank.left <= 0) return;
+    const Op& op = program_of(r).ops[layout_of(r).ops[0][rank.streams[0].done]];
+    const double now = clock_.now();
+    const double speed = speed_with_held(op, rank.held_sms);
+    if (speed == rank.speed) return;
+    rank.left = std::max(0.0, rank.left - (now - rank.since) * rank.speed);
+    rank.since = now;
+    rank.speed = speed;
+    clock_.cancel(rank.timer);
+    rank.timer = clock_.at_cancellable(rank.left / speed, {Event::Kind::compute_done, 0, 0, r});
+  }
+
+  void arrive(RankId r, std::int32_t op, GroupId g) {
+    GroupState& state = groups_[g];
+    state.ready.push_back({r, op});
+    if (state.ready.size() < graph_.groups[g].endpoints.size()) return;
+    const double now = clock_.now();
+    for (const Ready& member : state.ready) {
+      span(member.rank, member.op).start = now;
+      hold_sms(member.rank, program_of(member.rank).ops[member.op].sms);
+    }
+    const Op& call = program_of(r).ops[op];
+    const auto& parts = graph_.groups[g].patterns[call.pattern].parts;
+    state.parts_left = static_cast<int>(parts.size());
+    if (parts.empty()) return finish_call(g);
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      const double latency = parts[p].alpha + parts[p].beta * call.payload_bytes;
+      if (latency > 0) {
+        clock_.at(latency, {Event::Kind::latency_paid, 0, static_cast<std::int16_t>(p), g});
+      } else {
+        move_part(g, static_cast<std::int16_t>(p));
+      }
+    }
+  }
+
+  void move_part(GroupId g, std::int16_t p) {
+    const Ready& member = groups_[g].ready.front();
+    const Op& call = program_of(member.rank).ops[member.op];
+    const Part& part = graph_.groups[g].patterns[call.pattern].parts[p];
+    const double bytes = part.bytes_per_payload * call.payload_bytes;
+    if (part.loads.empty() || part.counted_only || !(bytes > 0)) return part_done(g);
+    clock_.move({g, call.pattern, p}, bytes, {Event::Kind::part_done, 0, p, g});
+  }
+
+  void part_done(GroupId g) {
+    if (--groups_[g].parts_left == 0) finish_call(g);
+  }
+
+  void finish_call(GroupId g) {
+    std::vector<Ready> members;
+    members.swap(groups_[g].ready);
+    for (const Ready& member : members) {
+      const Op& op = program_of(member.rank).ops[member.op];
+      hold_sms(member.rank, -op.sms);
+      finish(member.rank, op.stream);
+    }
+    members.clear();
+    members.swap(groups_[g].ready);  // keeps the capacity
+  }
+
+  const StepGraph& graph_;
+  Clock& clock_;
+  Span* spans_;
+  std::vector<std::size_t> offsets_;
+  std::vector<Layout> layouts_;
+  std::vector<RankState> ranks_;
+  std::vector<GroupState> groups_;
+  std::deque<RankId> queue_;
+  std::uint64_t finished_ = 0;
+  double end_ = 0;
+};
+
+}  // namespace stepsim

@@ -1,0 +1,31 @@
+// Symmetry folding: ranks that cannot be told apart behave alike, so simulate one of each kind.
+//
+// Ranks, groups and links are coloured by what they are (a rank's program and speed, a group's patterns, a link's
+// capacity), and the colours are refined by their neighbours' colours until nothing changes: an equitable partition
+// (colour refinement, 1-dimensional Weisfeiler-Leman). The quotient graph has one rank, group and link of each colour;
+// a representative link carries as many legs of a representative group's transfer as a real link carries from all
+// groups of that colour together. Rates by weighted max-min fairness, and so all times, are exactly those of the full
+// graph: all groups of a colour move at the same rate at all times, so that the constraint of a real link,
+// sum over groups of legs x rate, is the constraint of its representative.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/graph/step_graph.hpp"
+
+namespace stepsim {
+
+struct Folding {
+  StepGraph graph;                      // the quotient
+  std::vector<std::int32_t> rank_color;  // [real rank] -> rank of `graph`
+  std::vector<std::int32_t> group_color;
+  std::vector<std::int32_t> link_color;  // -1: no transfer crosses the link; it is left out
+  int rounds = 0;                       // of refinement
+};
+
+// The graph must be sound (problems_of is empty) and not yet folded (all counts 1).
+Folding fold(const StepGraph& graph);
+
+}  // namespace stepsim

@@ -1,0 +1,184 @@
+// StepGraph: the one thing engines see. Three kinds of event and edges between them, stored compactly: ranks that do
+// the same thing share one Program, so that memory grows with what differs and not with the number of ranks.
+//
+// An event is one Op of a rank's program. A program has streams (stream 0 computes); the ops of a stream run in the
+// order in which they stand; an op also waits for the ops of its own rank in `after`. An op of kind transfer is a call
+// on the group in one of the rank's slots: it starts when the group's last endpoint is ready (rendezvous) and ends for
+// all endpoints together. The n-th call of one endpoint meets the n-th call of every other endpoint of its group.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/units.hpp"
+
+namespace stepsim {
+
+using RankId = std::int32_t;
+using GroupId = std::int32_t;
+using LinkId = std::int32_t;
+
+// What a communication is for.
+enum class Dimension : std::uint8_t { none, tensor, context, expert, pipeline, gather, reduce };
+std::string_view to_text(Dimension dimension);
+
+// Which part of a training step an op belongs to.
+enum class Phase : std::uint8_t { forward, recompute, backward, input_gradient, weight_gradient, optimizer, other };
+std::string_view to_text(Phase phase);
+
+// Where an op comes from, so that every number of a report can be traced to events. -1: does not apply.
+struct Tags {
+  Phase phase = Phase::other;
+  Dimension dimension = Dimension::none;
+  std::int16_t stage = -1;
+  std::int16_t chunk = -1;
+  std::int16_t layer = -1;  // block of the model: 0 the embedding, 1.. the layers, last the head
+  std::int32_t microbatch = -1;
+  std::int32_t label = 0;  // index into StepGraph::labels
+
+  bool operator==(const Tags&) const = default;
+};
+
+// What a compute op asks of the GPU, for rooflines and utilisation.
+struct ComputeWork {
+  double flops = 0;            // hardware FLOPs
+  double model_flops = 0;      // the part of them that the model's own arithmetic needs (no recompute)
+  double compute_seconds = 0;  // FLOPs over the full GPU's achieved rate
+  double hbm_seconds = 0;      // HBM bytes over achieved bandwidth
+
+  bool operator==(const ComputeWork&) const = default;
+};
+
+enum class OpKind : std::uint8_t { compute, transfer, delay };
+
+struct Op {
+  OpKind kind = OpKind::compute;
+  std::uint8_t stream = 0;
+  // compute and delay: duration in seconds on a rank of speed 1. A delay of zero makes a join. Ranks' speeds scale
+  // compute only.
+  double seconds = 0;
+  // compute: the part of `seconds` that is inversely proportional to the SMs available (shared SMs, see
+  // StepGraph::sms). A compute op of seconds s with SM-bound part a runs at the speed s / (a / f + s - a) while a
+  // fraction f of the SMs is free.
+  double sm_seconds = 0;
+  // transfer: payload of the call; what one payload byte puts on which link is the pattern's business.
+  double payload_bytes = 0;
+  std::int16_t slot = -1;     // which of the rank's groups
+  std::int16_t pattern = -1;  // which of the group's patterns
+  std::int16_t sms = 0;       // SMs the rank loses while the transfer moves (from start to end)
+  Tags tags;
+  ComputeWork work;
+  std::vector<std::int32_t> after;  // indices of ops of the same program
+
+  bool operator==(const Op&) const = default;
+};
+
+struct Stream {
+  std::string name;  // "compute", "expert", "pipeline send 3>4", ...
+  Dimension dimension = Dimension::none;
+
+  bool operator==(const Stream&) const = default;
+};
+
+struct Program {
+  std::string name;             // "pipeline rank 3"
+  std::vector<Stream> streams;  // [0] computes
+  std::vector<Op> ops;          // `after` may only name earlier ops
+
+  bool operator==(const Program&) const = default;
+};
+
+// `legs` messages of a lockstep transfer cross this link at the same time.
+struct Load {
+  LinkId link = 0;
+  double legs = 1;  // whole numbers
+
+  bool operator==(const Load&) const = default;
+};
+
+// One lockstep stream of traffic. It takes alpha seconds of latency, then moves bytes_per_payload x payload bytes along
+// each leg, all legs at one rate r; a link of capacity C gives it at most r = C / legs. `beta` (seconds per payload
+// byte) is paid as a fixed time before the bytes move: a part without loads is a pure closed form.
+struct Part {
+  std::vector<Load> loads;
+  double bytes_per_payload = 0;
+  double alpha = 0;
+  double beta = 0;
+  bool counted_only = false;  // takes no time: its loads only say which links carried its bytes (a closed form's traffic)
+
+  bool operator==(const Part&) const = default;
+};
+
+// What a call does on the wires: parts run side by side, the call ends with the last of them.
+struct Pattern {
+  std::string operation;  // all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, point_to_point
+  std::string algorithm;  // flat, ring, hierarchical, node_limited, ...
+  std::vector<Part> parts;
+
+  bool operator==(const Pattern&) const = default;
+};
+
+struct Endpoint {
+  RankId rank = 0;
+  std::int32_t slot = 0;  // the rank's slot that refers to this group
+
+  auto operator<=>(const Endpoint&) const = default;
+};
+
+struct Group {
+  std::string name;  // "expert 0-63"
+  Dimension dimension = Dimension::none;
+  std::vector<Endpoint> endpoints;  // in a folded graph one for each kind of endpoint
+  std::vector<Pattern> patterns;
+  int size = 0;   // ranks of the real group
+  int count = 1;  // real groups that this one stands for
+
+  bool operator==(const Group&) const = default;
+};
+
+struct Rank {
+  std::int32_t program = 0;
+  double speed = 1;            // of compute; 0.8 takes 1.25 times as long
+  std::vector<GroupId> slots;  // -1: unused
+  int count = 1;               // real ranks that this one stands for
+  RankId original = 0;         // the (lowest) real rank it stands for
+
+  bool operator==(const Rank&) const = default;
+};
+
+struct GraphLink {
+  std::string name;
+  double capacity = 0;       // bytes/s
+  std::int16_t tier = -1;    // index into StepGraph::tiers
+  RankId owner = -1;         // rank whose own port this is; -1: shared
+  int count = 1;             // real links that this one stands for
+
+  bool operator==(const GraphLink&) const = default;
+};
+
+struct StepGraph {
+  std::vector<Program> programs;
+  std::vector<Rank> ranks;
+  std::vector<Group> groups;
+  std::vector<GraphLink> links;
+  std::vector<std::string> tiers;       // names of the wires: nvlink, infiniband, ...
+  std::vector<std::string> labels{""};  // texts of Tags::label
+  int sms = 0;                          // SMs of a GPU, for transfers that hold some
+
+  bool operator==(const StepGraph&) const = default;
+};
+
+// Number of events: ops over all ranks.
+std::uint64_t count_events(const StepGraph& graph);
+
+// Every reason why the graph cannot run, each naming its event: ops that wait for a later op, slots or patterns that do
+// not exist, endpoints of a group whose calls do not match. Empty when sound. (Deadlocks across ranks show when an
+// engine runs.)
+std::vector<std::string> problems_of(const StepGraph& graph);
+
+// "rank 3 op 12 all_to_all dispatch (expert, stage 2, microbatch 5)": how errors and dumps name an event.
+std::string name_of(const StepGraph& graph, RankId rank, std::int32_t op);
+
+}  // namespace stepsim

@@ -1,0 +1,41 @@
+// Reads and checks everything a simulation needs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/base/fields.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/scenario.hpp"
+#include "workloads/model.hpp"
+#include "workloads/plan.hpp"
+
+namespace stepsim {
+
+// What the user named: an experiment, or its parts (which also replace an experiment's own). Names or paths.
+struct Request {
+  std::string experiment;                        // path or shipped name; empty when the parts are given
+  std::string model, cluster, plan, scenario;    // empty: the experiment's
+  std::vector<std::string> overrides;            // "plan.schedule=1f1b"
+  std::string home;                              // folder of the shipped files
+};
+
+struct Inputs {
+  std::string name;  // of the experiment, or of model, plan and cluster
+  ModelSpec model;
+  ClusterSpec cluster;  // under the scenario
+  ParallelPlan plan;    // resolved
+  std::string scenario = "none";
+  std::vector<std::string> overrides;
+  std::vector<std::pair<std::string, std::string>> files;  // "model" -> path, in order of reading
+  std::vector<Explained> explained;
+};
+
+// Throws InputError with every problem of every file, and every reason why the plan cannot run on this cluster.
+Inputs load(const Request& request);
+
+// The folder that holds platforms/ and workloads/: $STEPSIM_HOME, or the nearest such folder above the program, above
+// the current folder, or above the experiment. "" when there is none.
+std::string find_home(const std::string& program, const std::string& experiment);
+
+}  // namespace stepsim

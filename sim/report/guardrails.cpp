@@ -1,0 +1,119 @@
+#include "sim/report/guardrails.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/report/derived.hpp"
+#include "sim/report/words.hpp"
+
+namespace stepsim {
+namespace {
+
+using Warnings = std::vector<std::string>;
+
+void memory(Warnings& warnings, const Report& report) {
+  if (fits_in_memory(report)) return;
+  int over = 0;
+  for (const RankRow& row : report.ranks) {
+    if (row.peak_memory_bytes > report.facts.gpu_memory_bytes) over += row.count;
+  }
+  const RankRow& fullest = *fullest_rank(report);
+  warnings.push_back(fmt::format(
+      "does not fit in memory: rank {} (stage {}) needs {} of {}, {} too much; {} of {} GPUs overflow", fullest.rank,
+      fullest.stage, bytes_text(fullest.peak_memory_bytes), bytes_text(report.facts.gpu_memory_bytes),
+      bytes_text(fullest.peak_memory_bytes - report.facts.gpu_memory_bytes), number_text(over),
+      number_text(gpus_of(report))));
+}
+
+// A wire that carries nothing cannot matter, however the cluster's file describes it. Closed forms name no link, so
+// without counted bytes nothing can be said about any wire.
+void silent_wires(Warnings& warnings, const StepGraph& graph, const Report& report) {
+  bool closed_forms = false, transfers = false;
+  for (const Group& group : graph.groups) {
+    for (const Pattern& pattern : group.patterns) {
+      for (const Part& part : pattern.parts) {
+        transfers = true;
+        closed_forms = closed_forms || (part.loads.empty() && part.beta > 0);
+      }
+    }
+  }
+  if (closed_forms) {
+    warnings.emplace_back(
+        "transfers are closed forms: they do not contend with each other, and their bytes are on no link");
+    return;
+  }
+  for (const std::string& tier : report.tiers) {
+    const bool carries = std::any_of(report.links.begin(), report.links.end(),
+                                     [&](const LinkRow& link) { return link.tier == tier && link.bytes > 0; });
+    if (carries) continue;
+    warnings.push_back(fmt::format("no {} crosses {}, so this result cannot depend on {}",
+                                   transfers ? "group" : "transfer", tier, tier));
+  }
+}
+
+void latency(Warnings& warnings, const Report& report) {
+  const auto found = report.critical_path.by_wire.find("latency");
+  if (found == report.critical_path.by_wire.end() || found->second < 0.1 * report.step_time_s) return;
+  warnings.push_back(fmt::format(
+      "{} of the critical path are transfers so small that latency is most of their time: they depend on the "
+      "platform's latencies, and a real library may do better or worse",
+      percent_text(found->second / report.step_time_s)));
+}
+
+// No schedule can beat the roofline of a single rank; an engine that does is one without contention.
+void impossible(Warnings& warnings, const Report& report) {
+  const WireNeed wire = largest_wire(report);
+  const double room = report.step_time_s * (1 + 1e-6);
+  if (wire.seconds > room) {
+    warnings.push_back(
+        fmt::format("the step ({}) is shorter than {} needs for rank {}'s bytes alone ({}): the engine "
+                    "let transfers share a wire without slowing each other down",
+                    seconds_text(report.step_time_s), wire.wire, report.roofline.rank, seconds_text(wire.seconds)));
+  } else if (!report.links.empty() && report.links.front().utilisation > 1 + 1e-6) {
+    const LinkRow& link = report.links.front();
+    warnings.push_back(
+        fmt::format("link {} would carry {} of its capacity: the engine let transfers share it without "
+                    "slowing each other down",
+                    link.name, percent_text(link.utilisation)));
+  }
+  if (model_utilisation(report) > 1) {
+    warnings.emplace_back("MFU is above 100 %: the peak that it is measured against is below what the GPU achieves");
+  }
+}
+
+void nothing_to_compute(Warnings& warnings, const Report& report) {
+  const bool computes =
+      std::any_of(report.ranks.begin(), report.ranks.end(), [](const RankRow& row) { return row.compute_s > 0; });
+  if (!computes) warnings.emplace_back("no rank computes anything: this is the time of communication alone");
+}
+
+}  // namespace
+
+Warnings guardrails(const StepGraph& graph, const Report& report) {
+  Warnings warnings;
+  memory(warnings, report);
+  silent_wires(warnings, graph, report);
+  latency(warnings, report);
+  impossible(warnings, report);
+  nothing_to_compute(warnings, report);
+  return warnings;
+}
+
+Warnings verdict_guardrails(const Report& report) {
+  const std::string& roofline = report.roofline.bound;
+  const bool compute_roofline = roofline == "compute" || roofline == "hbm";
+  if (roofline.empty() || compute_roofline == (report.verdict.bound == "compute")) return {};
+  if (compute_roofline) {
+    return {
+        fmt::format("the roofline says bound by {}, the simulation says by communication ({}): the wires would be "
+                    "fast enough if their transfers hid behind compute, and they do not",
+                    resource_text(roofline), report.verdict.resource)};
+  }
+  return {
+      fmt::format("the roofline says bound by {}, the simulation says by {}: that wire's busiest port is not on the "
+                  "critical path for most of the step",
+                  resource_text(roofline), resource_text(report.verdict.resource))};
+}
+
+}  // namespace stepsim

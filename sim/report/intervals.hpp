@@ -1,0 +1,40 @@
+// Sets of time: sorted lists of disjoint intervals, combined in linear time.
+#pragma once
+
+#include <vector>
+
+namespace stepsim {
+
+struct Interval {
+  double begin = 0;
+  double end = 0;
+
+  bool operator==(const Interval&) const = default;
+};
+
+// Sorted, disjoint, not touching, none empty.
+using Intervals = std::vector<Interval>;
+
+// Adds [begin, end) to the set. Calls come in order of `begin`: ops of one stream do. An empty interval adds nothing.
+void append(Intervals& set, double begin, double end);
+
+Intervals unite(const Intervals& a, const Intervals& b);
+Intervals unite_all(std::vector<Intervals> sets);
+Intervals intersect(const Intervals& a, const Intervals& b);
+Intervals subtract(const Intervals& a, const Intervals& b);  // a without b
+double length(const Intervals& set);
+
+// Answers how much of a span a set covers, in O(log n) a question.
+class Coverage {
+ public:
+  explicit Coverage(Intervals set);
+  double within(double begin, double end) const;
+
+ private:
+  double before(double time) const;  // length of the set before `time`
+
+  Intervals set_;
+  std::vector<double> sum_;  // [i] length of the first i intervals
+};
+
+}  // namespace stepsim

@@ -1,0 +1,208 @@
+// Report -> JSON, schema "stepsim.report/1". Keys end in their unit; their order never changes.
+#include "sim/report/json.hpp"
+
+#include <algorithm>
+
+#include "sim/report/derived.hpp"
+
+namespace stepsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json with_unit(const std::map<std::string, double>& values, const std::string& unit) {
+  Json json = Json::object();
+  for (const auto& [name, value] : values) json[name + unit] = value;
+  return json;
+}
+
+Json inputs_json(const InputNames& in) {
+  return {{"experiment", in.experiment},   {"model", in.model},         {"cluster", in.cluster}, {"plan", in.plan},
+          {"scenario", in.scenario},       {"schedule", in.schedule},   {"rates", in.rates},     {"detail", in.detail},
+          {"engine", in.engine},           {"overrides", in.overrides}, {"gpus", in.gpus},       {"nodes", in.nodes},
+          {"parallelism", in.parallelism}, {"files", in.files}};
+}
+
+Json flops_json(const Report& report) {
+  return {{"model_per_step", report.facts.model_flops_per_step},
+          {"hardware_per_step", report.facts.hardware_flops_per_step},
+          {"peak_per_gpu_per_s", report.facts.peak_flops_per_gpu},
+          {"mfu", model_utilisation(report)},
+          {"hfu", hardware_utilisation(report)},
+          {"convention", report.facts.flops_convention}};
+}
+
+Json verdict_json(const Verdict& verdict) {
+  Json elasticity = Json::object(), saved = Json::object();
+  for (const Elasticity& e : verdict.elasticities) {
+    elasticity[e.resource] = e.value;
+    saved[e.resource + "_s"] = e.saved_by_10_percent_s;
+  }
+  return {{"bound", verdict.bound},
+          {"resource", verdict.resource},
+          {"elasticity", elasticity},
+          {"saved_by_10_percent", saved},
+          {"text", verdict.text}};
+}
+
+Json roofline_json(const Report& report) {
+  const Roofline& roofline = report.roofline;
+  Json json{{"rank", roofline.rank}, {"compute_s", roofline.compute_s}, {"hbm_s", roofline.hbm_s}};
+  for (std::size_t t = 0; t < roofline.wire_s.size(); ++t) json[report.tiers[t] + "_s"] = roofline.wire_s[t];
+  json["bound"] = roofline.bound;
+  return json;
+}
+
+Json rank_json(const Report& report, const RankRow& row) {
+  Json json{{"rank", row.rank},
+            {"count", row.count},
+            {"stage", row.stage},
+            {"compute_s", row.compute_s},
+            {"overlapped_communication_s", row.overlapped_communication_s},
+            {"exposed_communication_s", row.exposed_communication_s},
+            {"wait_s", row.wait_s},
+            {"bubble_s", row.bubble_s},
+            {"idle_s", row.idle_s}};
+  for (std::size_t t = 0; t < row.wire_bytes.size(); ++t) json[report.tiers[t] + "_bytes"] = row.wire_bytes[t];
+  json["peak_memory_bytes"] = row.peak_memory_bytes;
+  json["flops"] = row.flops;
+  Json roofline{{"compute_s", row.compute_roofline_s}, {"hbm_s", row.hbm_roofline_s}};
+  for (std::size_t t = 0; t < row.wire_roofline_s.size(); ++t)
+    roofline[report.tiers[t] + "_s"] = row.wire_roofline_s[t];
+  json["roofline"] = std::move(roofline);
+  return json;
+}
+
+Json collective_json(const CollectiveRow& row) {
+  return {{"name", row.name},
+          {"op", row.operation},
+          {"dimension", row.dimension},
+          {"algorithm", row.algorithm},
+          {"group_size", row.group_size},
+          {"count", row.count},
+          {"bytes_per_rank", row.bytes_per_rank},
+          {"busy_s", row.busy_s},
+          {"exposed_s", row.exposed_s},
+          {"wait_s", row.wait_s},
+          {"rank", row.rank},
+          {"bus_bandwidth_Bps", row.bus_bandwidth}};
+}
+
+Json link_json(const LinkRow& row) {
+  return {{"name", row.name},
+          {"wire", row.tier},
+          {"count", row.count},
+          {"bytes", row.bytes},
+          {"capacity_Bps", row.capacity},
+          {"utilisation", row.utilisation}};
+}
+
+Json memory_json(const Report& report) {
+  const RankRow* fullest = fullest_rank(report);
+  Json ranks = Json::array();
+  for (std::size_t r = 0; r < report.facts.memory.size(); ++r) {
+    Json kinds = Json::object();
+    for (const auto& [kind, bytes] : report.facts.memory[r]) kinds[kind + "_bytes"] = bytes;
+    const bool known = r < report.ranks.size();
+    ranks.push_back({{"rank", known ? report.ranks[r].rank : 0},
+                     {"count", known ? report.ranks[r].count : 0},
+                     {"stage", known ? report.ranks[r].stage : 0},
+                     {"peak_bytes", known ? report.ranks[r].peak_memory_bytes : 0},
+                     {"kinds", std::move(kinds)}});
+  }
+  return {{"fits", fits_in_memory(report)},
+          {"gpu_memory_bytes", report.facts.gpu_memory_bytes},
+          {"peak_bytes", fullest == nullptr ? 0 : fullest->peak_memory_bytes},
+          {"ranks", std::move(ranks)}};
+}
+
+Json path_json(const CriticalPath& path) {
+  Json parts = Json::array();
+  for (const PathPart& part : path.parts) {
+    parts.push_back({{"kind", part.kind},
+                     {"dimension", part.dimension},
+                     {"wire", part.wire},
+                     {"phase", part.phase},
+                     {"rank", part.rank},
+                     {"seconds", part.seconds}});
+  }
+  return {{"by_kind", with_unit(path.by_kind, "_s")},
+          {"by_dimension", with_unit(path.by_dimension, "_s")},
+          {"by_wire", with_unit(path.by_wire, "_s")},
+          {"by_phase", with_unit(path.by_phase, "_s")},
+          {"parts", std::move(parts)}};
+}
+
+Json engine_json(const EngineFacts& engine) {
+  return {{"name", engine.name},
+          {"detail", engine.detail},
+          {"folded", engine.folded},
+          {"representatives", engine.representatives},
+          {"events", engine.events},
+          {"wall_s", engine.wall_s},
+          {"peak_rss_bytes", engine.peak_rss_bytes}};
+}
+
+constexpr std::size_t longest_list = 100;  // characters that a list may take on one line
+
+bool is_flat(const Json& json) {
+  return std::none_of(json.begin(), json.end(), [](const Json& value) { return value.is_structured(); });
+}
+
+void write(const Json& json, std::size_t indent, std::string& text) {
+  if (!json.is_structured() || json.empty() || is_flat(json)) {
+    const std::string compact = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (!json.is_array() || compact.size() <= longest_list) {
+      text += compact;
+      return;
+    }
+  }
+  const std::string line = "\n" + std::string(indent + 2, ' ');
+  text += json.is_object() ? '{' : '[';
+  bool first = true;
+  for (const auto& [key, value] : json.items()) {
+    text += (first ? "" : ",") + line;
+    if (json.is_object()) text += Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ";
+    write(value, indent + 2, text);
+    first = false;
+  }
+  text += "\n" + std::string(indent, ' ') + (json.is_object() ? '}' : ']');
+}
+
+}  // namespace
+
+Json json_of(const Report& report) {
+  Json ranks = Json::array(), collectives = Json::array(), links = Json::array();
+  for (const RankRow& row : report.ranks) ranks.push_back(rank_json(report, row));
+  for (const CollectiveRow& row : report.collectives) collectives.push_back(collective_json(row));
+  for (const LinkRow& row : report.links) links.push_back(link_json(row));
+  return {{"schema", report_schema},
+          {"inputs", inputs_json(report.inputs)},
+          {"step_time_s", report.step_time_s},
+          {"tokens_per_step", report.facts.tokens_per_step},
+          {"tokens_per_s_per_gpu", tokens_per_second_per_gpu(report)},
+          {"flops", flops_json(report)},
+          {"verdict", verdict_json(report.verdict)},
+          {"roofline", roofline_json(report)},
+          {"wires", report.tiers},
+          {"ranks", std::move(ranks)},
+          {"phases", with_unit(report.phases, "_s")},
+          {"collectives", std::move(collectives)},
+          {"memory", memory_json(report)},
+          {"critical_path", path_json(report.critical_path)},
+          {"links", std::move(links)},
+          {"warnings", report.warnings},
+          {"engine", engine_json(report.engine)}};
+}
+
+std::string lines_of(const Json& json) {
+  std::string text;
+  write(json, 0, text);
+  return text += '\n';
+}
+
+std::string to_json(const Report& report) {
+  return lines_of(json_of(report));
+}
+
+}  // namespace stepsim

@@ -1,0 +1,28 @@
+// What the wires carried.
+#include <algorithm>
+
+#include "sim/report/calls.hpp"
+#include "sim/report/report.hpp"
+
+namespace stepsim {
+
+std::vector<LinkRow> collect_links(const StepGraph& graph, const Timeline& timeline) {
+  const auto bytes = link_bytes(graph);
+  std::vector<LinkRow> rows;
+  for (std::size_t i = 0; i < graph.links.size(); ++i) {
+    const GraphLink& link = graph.links[i];
+    if (bytes[i] <= 0) continue;  // an idle link says nothing
+    const double room = link.capacity * timeline.end;
+    rows.push_back({.name = link.name,
+                    .tier = link.tier < 0 ? "" : graph.tiers[static_cast<std::size_t>(link.tier)],
+                    .count = link.count,
+                    .bytes = bytes[i],
+                    .capacity = link.capacity,
+                    .utilisation = room > 0 ? bytes[i] / room : 0});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const LinkRow& a, const LinkRow& b) { return a.utilisation > b.utilisation; });
+  return rows;
+}
+
+}  // namespace stepsim

@@ -1,0 +1,69 @@
+// How each rank spends the step.
+#include <algorithm>
+
+#include "sim/report/calls.hpp"
+#include "sim/report/intervals.hpp"
+#include "sim/report/report.hpp"
+
+namespace stepsim {
+namespace {
+
+// [0, T] is cut into compute, exposed communication, wait and bubble, each the length of a set of its own, so that
+// their sum shows whether the cut is right.
+void split_time(RankRow& row, const Activity& activity, double step_time) {
+  const Intervals busy = unite(activity.compute, activity.moving);
+  row.compute_s = length(activity.compute);
+  row.overlapped_communication_s = length(intersect(activity.compute, activity.moving));
+  row.exposed_communication_s = length(subtract(activity.moving, activity.compute));
+  row.wait_s = length(subtract(activity.waiting, busy));
+  row.bubble_s = length(subtract({{0, step_time}}, unite(busy, activity.waiting)));
+  row.idle_s = row.wait_s + row.bubble_s;
+}
+
+// Seconds that the rank's kernels need at the speed of light. A slow rank's arithmetic is slow, its memory is not.
+void sum_work(RankRow& row, const Program& program, double speed) {
+  for (const Op& op : program.ops) {
+    if (op.kind != OpKind::compute) continue;
+    row.flops += op.work.flops;
+    row.compute_roofline_s += op.work.compute_seconds / speed;
+    row.hbm_roofline_s += op.work.hbm_seconds;
+  }
+}
+
+void sum_wires(std::vector<RankRow>& rows, const StepGraph& graph) {
+  const auto bytes = link_bytes(graph);
+  for (RankRow& row : rows) {
+    row.wire_bytes.assign(graph.tiers.size(), 0);
+    row.wire_roofline_s.assign(graph.tiers.size(), 0);
+  }
+  for (std::size_t i = 0; i < graph.links.size(); ++i) {
+    const GraphLink& link = graph.links[i];
+    if (link.owner < 0 || link.tier < 0) continue;
+    RankRow& row = rows[static_cast<std::size_t>(link.owner)];
+    const auto tier = static_cast<std::size_t>(link.tier);
+    row.wire_bytes[tier] = std::max(row.wire_bytes[tier], bytes[i]);
+    if (link.capacity > 0) row.wire_roofline_s[tier] = std::max(row.wire_roofline_s[tier], bytes[i] / link.capacity);
+  }
+}
+
+}  // namespace
+
+std::vector<RankRow> split_ranks(const StepGraph& graph, const Timeline& timeline) {
+  std::vector<int> stages;  // [program]: ranks share programs
+  stages.reserve(graph.programs.size());
+  for (const Program& program : graph.programs) stages.push_back(stage_of(program));
+
+  std::vector<RankRow> rows(graph.ranks.size());
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const Rank& rank = graph.ranks[r];
+    rows[r].rank = rank.original;
+    rows[r].count = rank.count;
+    rows[r].stage = stages[static_cast<std::size_t>(rank.program)];
+    split_time(rows[r], activity_of(graph, timeline, r), timeline.end);
+    sum_work(rows[r], program_of(graph, r), rank.speed);
+  }
+  sum_wires(rows, graph);
+  return rows;
+}
+
+}  // namespace stepsim

@@ -1,0 +1,165 @@
+// Timeline -> numbers. Report is plain data; text, JSON, CSV and trace are written from it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/graph/step_graph.hpp"
+#include "sim/graph/timeline.hpp"
+
+namespace stepsim {
+
+// Names of what was simulated, printed at the head of every report.
+struct InputNames {
+  std::string experiment, model, cluster, plan, scenario;  // scenario: "none"
+  std::string schedule, rates, detail, engine;
+  std::vector<std::string> overrides;  // "plan.schedule=1f1b"
+  int gpus = 0;
+  int nodes = 0;
+  std::string parallelism;                   // "PP16 x EP64 x DP128"
+  std::map<std::string, std::string> files;  // "model" -> file read
+};
+
+// Facts of the step that a timeline does not hold.
+struct StepFacts {
+  double tokens_per_step = 0;
+  double model_flops_per_step = 0;     // whole cluster
+  double hardware_flops_per_step = 0;  // whole cluster, recompute included
+  double peak_flops_per_gpu = 0;       // denominator of MFU and HFU, FLOP/s
+  std::string flops_convention;        // how they were counted, and over which peak
+  double gpu_memory_bytes = 0;
+  // Memory of each rank of the graph by kind ("weights", "activations", ...), bytes.
+  std::vector<std::vector<std::pair<std::string, double>>> memory;  // [rank of the graph]
+  std::vector<std::string> warnings;                                // from the checks of the inputs
+};
+
+struct RankRow {
+  int rank = 0;   // lowest real rank of this kind
+  int count = 1;  // real ranks of this kind
+  int stage = 0;  // pipeline rank
+  double compute_s = 0, overlapped_communication_s = 0, exposed_communication_s = 0, wait_s = 0, bubble_s = 0,
+         idle_s = 0;
+  std::vector<double> wire_bytes = {};  // [tier] through the rank's busiest port of that wire
+  double flops = 0;                     // hardware
+  double compute_roofline_s = 0, hbm_roofline_s = 0;
+  std::vector<double> wire_roofline_s = {};  // [tier] bytes over capacity, the largest of the rank's ports of that wire
+  double peak_memory_bytes = 0;
+
+  bool operator==(const RankRow&) const = default;
+};
+
+// Calls of one kind of collective, as the rank that spends most time in them sees them over a step.
+struct CollectiveRow {
+  std::string name, operation, dimension, algorithm;
+  int group_size = 0;
+  int rank = 0;               // that rank
+  int count = 0;              // its calls
+  double bytes_per_rank = 0;  // its payloads, summed over the calls (nccl-tests' "size"; all_to_all: bytes sent)
+  double busy_s = 0;          // transfers moving, summed
+  double exposed_s = 0;       // moving while its compute stream is idle, summed
+  double wait_s = 0;          // ready but waiting for another member, summed
+  double bus_bandwidth = 0;   // bytes/s, nccl-tests' convention
+
+  bool operator==(const CollectiveRow&) const = default;
+};
+
+struct LinkRow {
+  std::string name, tier;
+  int count = 1;
+  double bytes = 0;
+  double capacity = 0;
+  double utilisation = 0;  // bytes / (capacity T)
+
+  bool operator==(const LinkRow&) const = default;
+};
+
+struct PathPart {
+  std::string kind;       // compute | transfer | delay | other (a gap, which no engine leaves)
+  std::string dimension;  // of a transfer, else "none"
+  std::string wire;  // the wire that limits it, "latency", or "formula" (a closed form names no link); "" for compute
+  std::string phase;
+  int rank = 0;
+  double seconds = 0;
+};
+
+struct CriticalPath {
+  std::vector<PathPart> parts;  // from the first to the last event; seconds sum to the step time
+  std::map<std::string, double> by_kind, by_dimension, by_wire, by_phase;
+};
+
+struct Roofline {  // of the worst rank
+  int rank = 0;
+  double compute_s = 0, hbm_s = 0;
+  std::vector<double> wire_s;  // [tier]
+  std::string bound;           // "compute", "hbm", or a tier's name
+};
+
+// What a resource that is faster by 1 % does to the step: -(dT/T)/(dx/x), measured by simulating again.
+struct Elasticity {
+  std::string resource;  // "compute", "hbm", each tier's name, "latency"
+  double value = 0;
+  double saved_by_10_percent_s = 0;  // estimate: elasticity x T x (1 - 1/1.1)
+};
+
+struct Verdict {
+  std::string bound;     // "compute" | "communication" | "unknown" (when elasticities were not asked for)
+  std::string resource;  // the resource of the largest elasticity on the side that binds
+  std::vector<Elasticity> elasticities;
+  std::string text;  // one or two sentences, in words
+};
+
+struct EngineFacts {
+  std::string name, detail;
+  bool folded = false;
+  std::size_t representatives = 0;
+  std::uint64_t events = 0;
+  double wall_s = 0;
+  double peak_rss_bytes = 0;
+};
+
+struct Report {
+  InputNames inputs;
+  double step_time_s = 0;
+  StepFacts facts;
+  std::vector<std::string> tiers;
+  std::vector<RankRow> ranks;
+  std::vector<CollectiveRow> collectives;
+  std::vector<LinkRow> links;            // busiest first
+  std::map<std::string, double> phases;  // seconds of compute by phase, summed over ranks weighted by count / GPUs
+  CriticalPath critical_path;
+  Roofline roofline;
+  Verdict verdict;
+  EngineFacts engine;
+  std::vector<std::string> warnings;  // guardrails included
+};
+
+// Everything but the verdict's elasticities, which need further simulations (see judge).
+Report analyse(const StepGraph& graph, const Timeline& timeline, const InputNames& inputs, const StepFacts& facts);
+
+// The split of a step for each rank of the graph (compute + exposed + wait + bubble = T): metrics.cpp.
+std::vector<RankRow> split_ranks(const StepGraph& graph, const Timeline& timeline);
+std::vector<CollectiveRow> collect_collectives(const StepGraph& graph, const Timeline& timeline);
+std::vector<LinkRow> collect_links(const StepGraph& graph, const Timeline& timeline);
+CriticalPath critical_path(const StepGraph& graph, const Timeline& timeline);
+Roofline roofline_of(const std::vector<RankRow>& ranks, const std::vector<std::string>& tiers);
+
+// Fills in report.verdict from measured elasticities (resource -> value); an empty map leaves it "unknown".
+void judge(Report& report, const std::map<std::string, double>& elasticities);
+
+// Writers.
+std::string to_text(const Report& report);                     // fits 100 columns
+std::string to_json(const Report& report);                     // schema stepsim.report/1
+std::string to_csv(const Report& report);                      // a row a rank
+std::string compare_text(const std::vector<Report>& reports);  // a row a plan, the verdict of each, the winner
+std::string compare_json(const std::vector<Report>& reports);  // {"schema": "stepsim.compare/1", "reports": [...], ...}
+std::string compare_csv(const std::vector<Report>& reports);
+// Chrome trace-event JSON: a process a rank, a thread a stream. Times in us. A graph of more than `most_events` events
+// shows the first rank of each program and speed, and says so in "otherData".
+std::string to_trace(const StepGraph& graph, const Timeline& timeline, std::uint64_t most_events = 2'000'000);
+// Inverse of to_json, for reports that cross processes or files. Throws std::invalid_argument on any other text.
+Report report_from_json(const std::string& text);
+
+}  // namespace stepsim

@@ -1,0 +1,17 @@
+// Sections of the terminal report, each a title and a table, or "" when there is nothing to say.
+#pragma once
+
+#include <string>
+
+#include "sim/report/report.hpp"
+
+namespace stepsim {
+
+std::string ranks_section(const Report& report);      // how each kind of rank spends the step
+std::string resources_section(const Report& report);  // roofline, elasticity and path, a row a resource
+std::string collectives_section(const Report& report);
+std::string path_section(const Report& report);   // by kind, dimension, phase
+std::string links_section(const Report& report);  // the busiest
+std::string memory_section(const Report& report);
+
+}  // namespace stepsim

@@ -1,0 +1,38 @@
+// The story: inputs -> step -> fold -> engine -> report.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/graph/step_graph.hpp"
+#include "sim/graph/timeline.hpp"
+#include "sim/inputs.hpp"
+#include "sim/report/report.hpp"
+#include "workloads/step.hpp"
+
+namespace stepsim {
+
+struct Options {
+  std::string engine = "simgrid";
+  Detail detail = Detail::aggregate;
+  bool fold = true;
+  bool elasticities = true;  // five or more further simulations
+  int jobs = 2;              // of them at the same time
+};
+
+struct Simulation {
+  Report report;
+  StepGraph graph;  // as run: folded or not
+  Timeline timeline;
+};
+
+Simulation simulate(const Inputs& inputs, const Options& options);
+
+// What a resource that is faster by 1 % saves: "compute", "hbm", each wire, "latency" -> -(dT/T)/(dx/x).
+std::map<std::string, double> measure_elasticities(const Inputs& inputs, const Options& options, double step_time);
+
+// The cluster with a resource ("compute", "hbm", a tier's name, "latency") `factor` times as fast.
+ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double factor);
+
+}  // namespace stepsim

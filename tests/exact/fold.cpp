@@ -1,0 +1,125 @@
+// Folded graphs behave exactly like the full ones.
+#include "sim/graph/fold.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "sim/engine/engine.hpp"
+#include "support/small_graphs.hpp"
+
+namespace stepsim {
+namespace {
+
+using namespace testing;
+
+// `n` ranks in pairs over own ports, all behind one uplink; rank `slow` has another speed.
+StepGraph pairs(int n, int slow, double speed) {
+  GraphMaker m;
+  const int program = m.program({compute(1), transfer(1, 0, 1e9, {0}), compute(0.5, {1})});
+  const int uplink = m.link(1e9 * n / 4);
+  for (int r = 0; r < n; ++r) {
+    m.link(1e9, r);
+    m.rank(program, 1, r == slow ? speed : 1);
+  }
+  for (int r = 0; r < n; r += 2) m.group({{r, 0}, {r + 1, 0}}, {{1 + r, 1}, {2 + r, 1}, {uplink, 2}});
+  return m.graph;
+}
+
+TEST(Fold, AlikeRanksBecomeOne) {
+  const Folding folding = fold(pairs(64, -1, 1));
+  ASSERT_EQ(folding.graph.ranks.size(), 1u);
+  EXPECT_EQ(folding.graph.ranks[0].count, 64);
+  ASSERT_EQ(folding.graph.groups.size(), 1u);
+  EXPECT_EQ(folding.graph.groups[0].count, 32);
+  ASSERT_EQ(folding.graph.links.size(), 2u);  // the uplink, a port
+  // 32 groups of two legs each cross the uplink.
+  double legs = 0;
+  for (const Load& load : folding.graph.groups[0].patterns[0].parts[0].loads) legs = std::max(legs, load.legs);
+  EXPECT_EQ(legs, 64);
+}
+
+TEST(Fold, AStragglerSplitsColours) {
+  // The straggler, its partner (which waits for it), and all others.
+  const Folding folding = fold(pairs(64, 5, 0.8));
+  ASSERT_EQ(folding.graph.ranks.size(), 3u);
+  EXPECT_EQ(folding.rank_color[5], folding.rank_color[5]);
+  EXPECT_NE(folding.rank_color[4], folding.rank_color[5]);
+  EXPECT_NE(folding.rank_color[4], folding.rank_color[6]);
+}
+
+// Uplink of 16 GB/s for 64 legs of 1 GB: 4 s. With a straggler at half speed one pair starts 1 s later; until then 62
+// legs share 16 GB/s.
+TEST(Fold, TimesAreThoseOfTheFullGraph) {
+  for (const double speed : {1.0, 0.5}) {
+    const StepGraph full = pairs(64, speed < 1 ? 5 : -1, speed);
+    const Folding folding = fold(full);
+    const Timeline a = make_simgrid_engine()->run(full);
+    const Timeline b = make_simgrid_engine()->run(folding.graph);
+    if (speed == 1.0) EXPECT_NEAR(a.end, 1 + 64e9 / 16e9 + 0.5, 1e-9);
+    for (std::size_t r = 0; r < full.ranks.size(); ++r) {
+      for (std::size_t op = 0; op < 3; ++op) {
+        EXPECT_NEAR(a.spans[r][op].end, b.spans[folding.rank_color[r]][op].end, 1e-9 * a.end);
+      }
+    }
+  }
+}
+
+// Random graphs: some programs, ranks dealt to them, groups of equal programs over random links, stragglers, slow links.
+StepGraph random_graph() {
+  GraphMaker m(4);
+  const int n = *rc::gen::inRange(2, 13) * 2;
+  const int calls = *rc::gen::inRange(1, 4);
+  std::vector<Op> ops;
+  for (int c = 0; c < calls; ++c) {
+    const auto last = static_cast<std::int32_t>(ops.size()) - 1;
+    ops.push_back(compute(*rc::gen::inRange(1, 5) * 0.25, last >= 0 ? std::vector<std::int32_t>{last} : std::vector<std::int32_t>{}));
+    ops.push_back(transfer(static_cast<std::uint8_t>(1 + c % 3), static_cast<std::int16_t>(c % 3), *rc::gen::inRange(1, 9) * 1e8,
+                           {static_cast<std::int32_t>(ops.size()) - 1}));
+  }
+  const int program = m.program(ops);
+  const int odd = *rc::gen::inRange(-n, n);
+  for (int r = 0; r < n; ++r) m.rank(program, 3, r == odd ? 0.5 : 1);
+  std::vector<int> links;
+  const int slow = *rc::gen::inRange(-n, n);
+  for (int r = 0; r < n; ++r) links.push_back(m.link(r == slow ? 0.5e9 : 1e9, r));
+  const int shared = m.link(*rc::gen::inRange(1, n + 1) * 0.5e9);
+  for (std::int16_t slot = 0; slot < 3 && slot < calls; ++slot) {
+    const int size = *rc::gen::elementOf(std::vector<int>{1, 2, n / 2, n});
+    for (int first = 0; first + size <= n; first += size) {
+      std::vector<Endpoint> endpoints;
+      std::vector<Load> loads;
+      const int stride = slot == 1 && n % size == 0 ? n / size : 1;
+      for (int i = 0; i < size; ++i) {
+        const RankId r = stride == 1 ? first + i : (first / size + i * stride) % n;
+        endpoints.push_back({r, slot});
+        loads.push_back({links[r], static_cast<double>(1 + slot)});
+      }
+      loads.push_back({shared, static_cast<double>(size)});
+      m.group(endpoints, loads, slot * 1e-3);
+    }
+    const int left = n % size;
+    for (int r = n - left; r < n; ++r) m.group({{r, slot}}, {{links[r], 1}});
+  }
+  return m.graph;
+}
+
+TEST(Fold, RandomGraphsAgree) {
+  EXPECT_TRUE(rc::check("folded and full timelines agree to 1e-9", [] {
+    const StepGraph full = random_graph();
+    RC_PRE(problems_of(full).empty());
+    const Folding folding = fold(full);
+    const Timeline a = make_simgrid_engine()->run(full);
+    const Timeline b = make_simgrid_engine()->run(folding.graph);
+    for (std::size_t r = 0; r < full.ranks.size(); ++r) {
+      for (std::size_t op = 0; op < a.spans[r].size(); ++op) {
+        const Span& x = a.spans[r][op];
+        const Span& y = b.spans[folding.rank_color[r]][op];
+        RC_ASSERT(std::abs(x.start - y.start) <= 1e-9 * a.end);
+        RC_ASSERT(std::abs(x.end - y.end) <= 1e-9 * a.end);
+      }
+    }
+  }));
+}
+
+}  // namespace
+}  // namespace stepsim

@@ -1,0 +1,84 @@
+#include "workloads/check.hpp"
+
+#include <charconv>
+
+#include "workloads/check_parts.hpp"
+
+namespace stepsim {
+namespace {
+
+std::int64_t replica_of(const Parallel& p) {
+  return std::int64_t{p.tensor} * p.context * p.pipeline;
+}
+
+void check_sms(Check& check) {
+  const int taken = check.plan.sms.communication;
+  if (taken >= check.cluster.gpu.sms) {
+    check.add("sms.communication",
+              fmt::format("{} leaves none of the {} SMs of {} to compute; at most {}", taken, check.cluster.gpu.sms,
+                          check.cluster.gpu.name, check.cluster.gpu.sms - 1));
+  }
+}
+
+void check_recompute(Check& check) {
+  const auto& modules = check.plan.recompute.modules;
+  if (modules.contains(Module::mla_up) && check.model.attention.kind != Attention::Kind::mla) {
+    check.add("recompute", fmt::format("{} has no latent attention; leave out mla_up", check.model.name));
+  }
+  if (modules.contains(Module::experts) && check.model.experts.count == 0) {
+    check.add("recompute", fmt::format("{} has no experts; leave out experts", check.model.name));
+  }
+}
+
+}  // namespace
+
+void Check::add(const std::string& key, std::string reason) {
+  int line = 0;
+  for (const auto& [known, where] : source.lines) {
+    if (known == key) line = where;
+  }
+  const bool overridden = line == PlanSource::kOverride;
+  problems.push_back({overridden ? "--set" : source.file, overridden ? 0 : line, key, std::move(reason)});
+}
+
+PlanSource source_of(const std::string& file, const Reading& reading) {
+  PlanSource source{file, {}};
+  for (const Explained& e : reading.explained) {
+    if (e.origin == "--set") source.lines.emplace_back(e.key, PlanSource::kOverride);
+    if (!e.origin.starts_with(file + ":")) continue;
+    int line = 0;
+    std::from_chars(e.origin.data() + file.size() + 1, e.origin.data() + e.origin.size(), line);
+    source.lines.emplace_back(e.key, line);
+  }
+  return source;
+}
+
+ParallelPlan resolve(ParallelPlan plan, const ClusterSpec& cluster) {
+  if (plan.parallel.data == 0) plan.parallel.data = static_cast<int>(cluster.ranks() / replica_of(plan.parallel));
+  return plan;
+}
+
+double microbatches_of(const ParallelPlan& plan, const ClusterSpec& cluster) {
+  const double data = plan.parallel.data > 0
+                          ? plan.parallel.data
+                          : static_cast<double>(cluster.ranks()) / static_cast<double>(replica_of(plan.parallel));
+  return static_cast<double>(plan.batch.global_sequences) / (data * plan.batch.microbatch_sequences);
+}
+
+std::vector<Problem> check(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan,
+                           const PlanSource& source) {
+  Check check(model, cluster, plan, source);
+  const bool degrees_fit = check_degrees(check);
+  const bool experts_fit = check_experts(check);
+  check_model(check);
+  if (degrees_fit) check_batch(check);
+  check_schedule(check, degrees_fit);
+  check_recompute(check);
+  if (degrees_fit) check_zero(check);
+  check_algorithms(check);
+  if (degrees_fit && experts_fit) check_groups(check, make_grid(resolve(plan, cluster), cluster.ranks()));
+  check_sms(check);
+  return check.problems;
+}
+
+}  // namespace stepsim

@@ -1,0 +1,131 @@
+#include "workloads/experiment.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace stepsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_path(const std::string& value) {
+  if (value.find('/') != std::string::npos) return true;
+  for (const char* ending : {".yaml", ".yml", ".json", ".xml"}) {
+    if (value.ends_with(ending)) return true;
+  }
+  return false;
+}
+
+void read_input(Fields& f, Document document, const std::string& home, std::string& into, Need need) {
+  const std::string_view key = to_text(document);
+  std::string value, reason;
+  const std::size_t before = f.problems();
+  if (!need.required && !f.has(key)) {
+    f.node(key, need);  // marks the key as known
+    return f.explain(key, "none", need);
+  }
+  f.text(key, value, need);
+  if (f.problems() > before) return;
+  const std::optional<std::string> path =
+      locate(home, document, value, fs::path(f.file()).parent_path().string(), reason);
+  if (path) into = *path;
+  if (!path) f.problem(key, reason);
+}
+
+}  // namespace
+
+std::string_view to_text(Document document) {
+  switch (document) {
+    case Document::model:
+      return "model";
+    case Document::cluster:
+      return "cluster";
+    case Document::plan:
+      return "plan";
+    case Document::scenario:
+      return "scenario";
+    case Document::experiment:
+      return "experiment";
+  }
+  return "";
+}
+
+std::string shipped_folder(const std::string& home, Document document) {
+  if (document == Document::cluster) return (fs::path(home) / "platforms").string();
+  return (fs::path(home) / "workloads" / (std::string(to_text(document)) + "s")).string();
+}
+
+std::vector<std::string> shipped(const std::string& home, Document document) {
+  std::vector<std::string> names;
+  std::error_code none_shipped;
+  for (const fs::directory_entry& entry : fs::directory_iterator(shipped_folder(home, document), none_shipped)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<std::string> locate(const std::string& home, Document document, const std::string& value,
+                                  const std::string& folder, std::string& reason) {
+  std::error_code ignored;
+  if (is_path(value)) {
+    const std::string path = (fs::path(folder) / value).lexically_normal().string();
+    if (fs::exists(path, ignored)) return path;
+    reason = fmt::format("there is no file {}", path);
+    return std::nullopt;
+  }
+  const std::vector<std::string> names = shipped(home, document);
+  if (std::find(names.begin(), names.end(), value) != names.end()) {
+    return (fs::path(shipped_folder(home, document)) / (value + ".yaml")).string();
+  }
+  const std::string near = nearest(value, names);
+  reason = fmt::format("no {} \"{}\" is shipped; ", to_text(document), value);
+  if (!near.empty()) reason += fmt::format("did you mean {}? ", near);
+  reason += names.empty() ? "none are; write a path" : fmt::format("one of {}, or a path", fmt::join(names, ", "));
+  return std::nullopt;
+}
+
+Experiment read_experiment(Reading& reading, const std::string& path, const std::string& home) {
+  Experiment e;
+  std::optional<Fields> f = open_document(reading, path, {});
+  if (!f) return e;
+  f->text("name", e.name, required());
+  f->text("description", e.description, or_default("nothing said"));
+  read_input(*f, Document::model, home, e.model, required());
+  read_input(*f, Document::cluster, home, e.cluster, required());
+  read_input(*f, Document::plan, home, e.plan, required());
+  read_input(*f, Document::scenario, home, e.scenario, or_default("all as the data sheets say"));
+  f->finish();
+  return e;
+}
+
+Overrides split_overrides(Reading& reading, const std::vector<std::string>& sets) {
+  Overrides result;
+  const std::vector<std::string> documents{"model", "cluster", "plan", "scenario"};
+  const std::vector<std::vector<Override>*> lists{&result.model, &result.cluster, &result.plan, &result.scenario};
+  for (const std::string& set : sets) {
+    const std::size_t equals = set.find('=');
+    const std::string key = set.substr(0, equals);
+    const std::size_t dot = key.find('.');
+    const std::string document = key.substr(0, dot);
+    if (equals == std::string::npos || dot == std::string::npos) {
+      reading.problems.push_back({"--set", 0, key, "write DOCUMENT.KEY=VALUE, such as plan.schedule=1f1b"});
+      continue;
+    }
+    const auto at = std::find(documents.begin(), documents.end(), document);
+    if (at == documents.end()) {
+      const std::string near = nearest(document, documents);
+      reading.problems.push_back({"--set", 0, key,
+                                  fmt::format("\"{}\" is not one of {}{}", document, fmt::join(documents, ", "),
+                                              near.empty() ? "" : fmt::format("; did you mean {}?", near))});
+      continue;
+    }
+    lists[static_cast<std::size_t>(at - documents.begin())]->push_back({key.substr(dot + 1), set.substr(equals + 1)});
+  }
+  return result;
+}
+
+}  // namespace stepsim

@@ -1,0 +1,42 @@
+// An experiment names a model, a cluster, a plan and, if wanted, a scenario.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/fields.hpp"
+
+namespace stepsim {
+
+struct Experiment {
+  std::string name, description;
+  std::string model, cluster, plan;  // paths
+  std::string scenario;              // path; empty: none
+
+  bool operator==(const Experiment&) const = default;
+};
+
+enum class Document : std::uint8_t { model, cluster, plan, scenario, experiment };
+std::string_view to_text(Document document);
+
+// The folder under `home` (where stepsim's own files stand) with the shipped files of a kind, and their names, sorted.
+std::string shipped_folder(const std::string& home, Document document);
+std::vector<std::string> shipped(const std::string& home, Document document);
+
+// The path that `value` means: a shipped name ("deepseek-v3"), or a path (it has a '/', or ends in .yaml, .yml, .json
+// or .xml) relative to `folder`. nullopt, and what is wrong in `reason`, when there is no such file.
+std::optional<std::string> locate(const std::string& home, Document document, const std::string& value,
+                                  const std::string& folder, std::string& reason);
+
+// Reads an experiment's YAML: name, description, model, cluster, plan, scenario. Values are names or paths relative to
+// the experiment's folder. Problems go to `reading`; the result is only meaningful when there are none.
+Experiment read_experiment(Reading& reading, const std::string& path, const std::string& home);
+
+// "plan.schedule=1f1b" and so on, by the document they change.
+struct Overrides {
+  std::vector<Override> model, cluster, plan, scenario;
+};
+Overrides split_overrides(Reading& reading, const std::vector<std::string>& sets);
+
+}  // namespace stepsim

@@ -1,0 +1,93 @@
+#include "workloads/grid.hpp"
+
+#include <map>
+
+namespace stepsim {
+namespace {
+
+struct Digit {
+  int Place::* digit;
+  int size;
+};
+
+// Reads a rank as a number in mixed base, fastest digit first.
+void read_digits(int rank, const std::vector<Digit>& digits, Place& place) {
+  for (const Digit& d : digits) {
+    place.*d.digit = rank % d.size;
+    rank /= d.size;
+  }
+}
+
+std::vector<Digit> dense_digits(const Grid& grid, const ParallelPlan& plan) {
+  std::vector<Digit> digits;
+  for (const Axis axis : plan.parallel.order) {
+    switch (axis) {
+      case Axis::tensor: digits.push_back({&Place::tensor, grid.tensor}); break;
+      case Axis::context: digits.push_back({&Place::context, grid.context}); break;
+      case Axis::data: digits.push_back({&Place::data, grid.data}); break;
+      case Axis::pipeline: digits.push_back({&Place::pipeline, grid.pipeline}); break;
+      case Axis::expert: break;
+    }
+  }
+  return digits;
+}
+
+std::vector<Digit> expert_digits(const Grid& grid, const ParallelPlan& plan) {
+  std::vector<Digit> digits;
+  for (const Axis axis : plan.parallel.order) {
+    switch (axis) {
+      case Axis::tensor: digits.push_back({&Place::expert_tensor, grid.expert_tensor}); break;
+      case Axis::expert: digits.push_back({&Place::expert, grid.expert}); break;
+      case Axis::data: digits.push_back({&Place::expert_data, grid.expert_data}); break;
+      case Axis::pipeline: digits.push_back({&Place::pipeline, grid.pipeline}); break;
+      case Axis::context: break;
+    }
+  }
+  return digits;
+}
+
+}  // namespace
+
+Grid make_grid(const ParallelPlan& plan, int world) {
+  const Parallel& p = plan.parallel;
+  Grid grid;
+  grid.world = world;
+  grid.tensor = p.tensor;
+  grid.context = p.context;
+  grid.data = p.data;
+  grid.pipeline = p.pipeline;
+  grid.expert_tensor = p.expert_tensor;
+  grid.expert = p.expert;
+  grid.expert_data = world / (p.expert_tensor * p.expert * p.pipeline);
+  const auto dense = dense_digits(grid, plan);
+  const auto expert = expert_digits(grid, plan);
+  for (int r = 0; r < world; ++r) {
+    Place place;
+    read_digits(r, expert, place);
+    const int stage = place.pipeline;
+    read_digits(r, dense, place);
+    grid.pipelines_agree = grid.pipelines_agree && place.pipeline == stage;
+    grid.place.push_back(place);
+  }
+  return grid;
+}
+
+std::vector<std::vector<RankId>> groups_by(const Grid& grid, GroupKey key) {
+  std::map<std::vector<int>, std::size_t> index;
+  std::vector<std::vector<RankId>> groups;
+  for (int r = 0; r < grid.world; ++r) {
+    const auto [it, fresh] = index.try_emplace(key(grid.place[r]), groups.size());
+    if (fresh) groups.emplace_back();
+    groups[it->second].push_back(r);
+  }
+  return groups;
+}
+
+std::vector<int> tensor_key(const Place& p) { return {p.pipeline, p.data, p.context}; }
+std::vector<int> context_key(const Place& p) { return {p.pipeline, p.data, p.tensor}; }
+std::vector<int> expert_key(const Place& p) { return {p.pipeline, p.expert_data, p.expert_tensor}; }
+std::vector<int> expert_tensor_key(const Place& p) { return {p.pipeline, p.expert_data, p.expert}; }
+std::vector<int> dense_replicas_key(const Place& p) { return {p.pipeline, p.tensor}; }
+std::vector<int> expert_replicas_key(const Place& p) { return {p.pipeline, p.expert, p.expert_tensor}; }
+
+}  // namespace stepsim

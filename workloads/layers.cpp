@@ -1,0 +1,91 @@
+#include "workloads/layers.hpp"
+
+#include <map>
+#include <utility>
+
+#include "workloads/layer_parts.hpp"
+
+namespace stepsim {
+namespace {
+
+BlockParameters layer_parameters(const LayerShape& s, bool experts) {
+  const ModelSpec& model = s.model;
+  const Experts& e = model.experts;
+  const Parallel& p = s.plan.parallel;
+  BlockParameters parameters;
+  for (const Matrix& matrix : attention_matrices(model)) {
+    // Key/value heads repeat where there are more tensor ranks than heads.
+    const double out = matrix.name == "qkv" ? (s.heads + 2 * s.kv_heads) * s.qk_dim * p.tensor : matrix.out;
+    parameters.dense += matrix.in * out / (matrix.replicated ? 1 : p.tensor);
+  }
+  parameters.dense += norm_parameters(model);
+  if (!experts) {
+    parameters.dense += ffn_parameters(model, model.ffn) / p.tensor;
+    return parameters;
+  }
+  parameters.dense += e.count * (model.hidden + (e.has_routing_bias() ? 1.0 : 0.0));
+  parameters.dense += e.shared * ffn_parameters(model, e.shared_ffn) / p.tensor;
+  parameters.expert = s.local_experts * ffn_parameters(model, e.ffn) / p.expert_tensor;
+  return parameters;
+}
+
+Block layer_block(const LayerShape& s, bool experts) {
+  BlockWriter w(s);
+  attention_forward(w);
+  (experts ? experts_forward : dense_forward)(w);
+  if (s.plan.recompute.full) w.repeat_forward();
+  w.phase(Phase::input_gradient);
+  (experts ? experts_backward : dense_backward)(w);
+  attention_backward(w);
+  attention_activations(w);
+  (experts ? experts_activations : dense_activations)(w);
+  const Block::Kind kind = experts ? Block::Kind::expert_layer : Block::Kind::dense_layer;
+  return std::move(w).finish(kind, layer_parameters(s, experts));
+}
+
+Block make_block(const LayerShape& s, Block::Kind kind) {
+  switch (kind) {
+    case Block::Kind::embedding:
+      return embedding_block(s);
+    case Block::Kind::head:
+      return head_block(s);
+    case Block::Kind::dense_layer:
+      return layer_block(s, false);
+    case Block::Kind::expert_layer:
+      return layer_block(s, true);
+  }
+  return {};
+}
+
+}  // namespace
+
+BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan) {
+  const LayerShape shape = layer_shape(model, plan);
+  std::vector<Block::Kind> order{Block::Kind::embedding};
+  for (int layer = 0; layer < model.layers; ++layer) {
+    order.push_back(model.has_experts(layer) ? Block::Kind::expert_layer : Block::Kind::dense_layer);
+  }
+  order.push_back(Block::Kind::head);
+  BlockList list;
+  std::map<Block::Kind, int> index;
+  for (Block::Kind kind : order) {
+    const auto [at, fresh] = index.try_emplace(kind, static_cast<int>(list.kinds.size()));
+    if (fresh) list.kinds.push_back(make_block(shape, kind));
+    list.kind_of.push_back(at->second);
+  }
+  return list;
+}
+
+Kernel optimizer_kernel(double parameters, const Precisions& precision) {
+  const auto bytes = [](Precision p) { return bytes_per_element(p); };
+  // Reads the gradient; reads and writes two moments and the master weight (without one, the weight itself); writes
+  // the weight.
+  double each = bytes(precision.gradients) + 4 * bytes(precision.moments) + bytes(precision.weights);
+  each += precision.master == Precision::none ? bytes(precision.weights) : 2 * bytes(precision.master);
+  Kernel kernel{.name = "adam", .kind = KernelClass::memory};
+  kernel.precision = Precision::fp32;
+  kernel.bytes = Bytes(parameters * each);
+  return kernel;
+}
+
+}  // namespace stepsim

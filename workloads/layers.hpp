@@ -1,0 +1,83 @@
+// Model + plan -> the kernels and collectives of each block of the model, per GPU and microbatch, forward and backward.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "sim/collective/algorithm.hpp"
+#include "sim/cost/kernel.hpp"
+#include "sim/graph/step_graph.hpp"
+#include "workloads/model.hpp"
+#include "workloads/plan.hpp"
+
+namespace stepsim {
+
+// Which group a block's collective runs in.
+enum class GroupKind : std::uint8_t { tensor, context, expert, expert_tensor };
+
+struct CollectiveCall {
+  std::string_view name;  // a literal: "dispatch", "combine", "attention output"
+  GroupKind group = GroupKind::tensor;
+  Operation operation = Operation::all_reduce;
+  Bytes payload;        // as sim/collective/algorithm.hpp defines it for the operation
+  bool routed = false;  // all_to_all with token routing: payload is one copy of each of the rank's tokens
+
+  bool operator==(const CollectiveCall&) const = default;
+};
+
+// One thing a GPU does in a block, in program order. `needs` names earlier collectives of the same list (by index)
+// whose result it uses; everything else it uses was computed earlier on the same GPU.
+struct Item {
+  std::variant<Kernel, CollectiveCall> what;
+  Phase phase = Phase::forward;  // forward | recompute | input_gradient | weight_gradient | optimizer
+  std::vector<int> needs;
+
+  bool operator==(const Item&) const = default;
+};
+
+struct ActivationBytes {
+  Bytes kept;              // from the forward pass of a microbatch until its backward (recompute policy applied)
+  Bytes weight_grad_kept;  // from the input gradient until the weight gradient when the two are split: inputs of the
+                           // linears (kept or recomputed) and the gradients of their outputs
+  Bytes transient;         // extra while the block itself runs: what the forward does not keep, the widest gradient,
+                           // logits and their softmax
+};
+
+// Parameters one rank holds of a block before data-parallel sharding (after tensor and expert sharding).
+struct BlockParameters {
+  double dense = 0;   // replicated over data x context
+  double expert = 0;  // routed experts: replicated over the expert-data ranks
+  // Norms and router are part of dense. Precision: `weights` for linears, as the plan says.
+};
+
+// One block: the embedding (index 0), a layer (1..layers), or the head with its final norm and loss (layers + 1).
+struct Block {
+  enum class Kind : std::uint8_t { embedding, dense_layer, expert_layer, head } kind = Kind::dense_layer;
+  std::vector<Item> forward;
+  std::vector<Item> backward;  // recompute, input_gradient and weight_gradient items in the order of a full backward;
+                               // a split backward runs the items of recompute + input_gradient, later weight_gradient
+  ActivationBytes activations;
+  BlockParameters parameters;
+};
+
+// Token counts and shapes come from plan.batch, plan.parallel (tensor, context, expert, expert_tensor, sequence); for
+// each of the kinds of block that the model has, one Block; equal blocks are shared: blocks_of(...)[kind_of[i]].
+struct BlockList {
+  std::vector<Block> kinds;
+  std::vector<int> kind_of;  // [block index 0..layers+1]
+  const Block& block(int index) const { return kinds[kind_of[index]]; }
+  int size() const { return static_cast<int>(kind_of.size()); }
+};
+BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan);
+
+// The optimizer step over `parameters` parameters held by this rank after sharding: reads gradients, moments, master
+// weights, writes moments, master, weights (precisions of the plan).
+Kernel optimizer_kernel(double parameters, const Precisions& precision);
+
+// FLOPs of a token, whole model, with causal attention unless told: forward (2 a multiply-add), input embedding not
+// counted, (S+1)/2 average keys a query under a causal mask.
+double forward_flops_per_token(const ModelSpec& model, int sequence_length, bool causal = true);
+
+}  // namespace stepsim

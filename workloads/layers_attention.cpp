@@ -1,0 +1,196 @@
+// Attention as every kind shares it: norm, core attention with its context parallelism, output projection.
+//
+// Core attention is a flash kernel: no scores in memory. Per head and sequence, with q queries that see n keys each
+// on average, forward runs two products (query/key width, value width): 2 q n (d_qk + d_v) FLOPs. Backward runs five,
+// one of them the scores once more: three of the query/key width and two of the value width, so 2.5 x forward where
+// the widths are equal and 2.6 x for MLA (192 and 128). The model's own arithmetic counts two of each: 2 x forward.
+// What a real kernel loses beside that is efficiency and belongs to the rates.
+#include "workloads/layer_parts.hpp"
+
+namespace stepsim {
+namespace {
+
+double element_bytes(const LayerShape& s) {
+  return s.stream_bytes;
+}
+
+double queries_bytes(const LayerShape& s) {
+  return s.tokens * s.heads * s.qk_dim * element_bytes(s);
+}
+double keys_bytes(const LayerShape& s) {
+  return s.tokens * s.kv_heads * s.qk_dim * element_bytes(s);
+}
+double values_bytes(const LayerShape& s) {
+  return s.tokens * s.kv_heads * s.v_dim * element_bytes(s);
+}
+double output_bytes(const LayerShape& s) {
+  return s.tokens * s.heads * s.v_dim * element_bytes(s);
+}
+double statistics_bytes(const LayerShape& s) {
+  return s.tokens * s.heads * 4;
+}  // log-sum-exp, FP32
+
+Linear output_projection(const LayerShape& s) {
+  return {.name = "o",
+          .rows = s.tokens,
+          .in = s.heads * s.v_dim,
+          .out = static_cast<double>(s.model.hidden),
+          .precision = s.plan.precision.linear};
+}
+
+Kernel core_kernel(const LayerShape& s) {
+  Kernel kernel{.name = "core attention", .kind = KernelClass::attention};
+  kernel.precision = s.plan.precision.attention;
+  kernel.m = s.core_queries;
+  kernel.n = s.average_keys;
+  kernel.k = s.qk_dim + s.v_dim;
+  kernel.groups = s.core_heads * s.sequences;
+  kernel.flops = Flops(2 * kernel.m * kernel.n * kernel.k * kernel.groups);
+  kernel.model_flops = kernel.flops;
+  return kernel;
+}
+
+// Keys and values of the whole sequences, as one GPU's core reads them.
+double whole_keys_values_bytes(const LayerShape& s) {
+  const double length = s.plan.batch.sequence_length;
+  return s.sequences * length * s.core_kv_heads * (s.qk_dim + s.v_dim) * element_bytes(s);
+}
+
+int context_call(BlockWriter& w, std::string_view name, Operation operation, double bytes,
+                 const std::vector<int>& needs = {}) {
+  return w.call({.name = name, .group = GroupKind::context, .operation = operation, .payload = Bytes(bytes)}, needs);
+}
+
+bool exchanges(const LayerShape& s) {
+  return s.plan.parallel.context_method == Parallel::ContextMethod::all_to_all;
+}
+
+// Ring attention passes keys and values around point to point; on the wire that is an all-gather of them.
+int ring_gather(BlockWriter& w) {
+  if (exchanges(w.shape())) return -1;
+  return context_call(w, "kv ring", Operation::all_gather, whole_keys_values_bytes(w.shape()));
+}
+
+// All-to-all context parallelism (DeepSpeed-Ulysses): whole sequences for a part of the heads.
+std::vector<int> exchange_inputs(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  if (!exchanges(s)) return {};
+  return {context_call(w, "query exchange", Operation::all_to_all, queries_bytes(s)),
+          context_call(w, "key exchange", Operation::all_to_all, keys_bytes(s)),
+          context_call(w, "value exchange", Operation::all_to_all, values_bytes(s))};
+}
+
+int exchange_output(BlockWriter& w, std::string_view name) {
+  if (!exchanges(w.shape())) return -1;
+  return context_call(w, name, Operation::all_to_all, output_bytes(w.shape()));
+}
+
+// Returns the exchange of the output.
+int core_forward(BlockWriter& w, std::vector<int> needs) {
+  const LayerShape& s = w.shape();
+  needs.push_back(ring_gather(w));
+  Kernel kernel = core_kernel(s);
+  kernel.bytes = Bytes(queries_bytes(s) + whole_keys_values_bytes(s) + output_bytes(s) + statistics_bytes(s));
+  w.kernel(kernel, needs);
+  return exchange_output(w, "output exchange");
+}
+
+// Returns what the projections' backward waits for.
+std::vector<int> core_backward(BlockWriter& w, std::vector<int> needs) {
+  const LayerShape& s = w.shape();
+  needs.push_back(ring_gather(w));
+  Kernel kernel = core_kernel(s);
+  kernel.model_flops = kernel.flops * 2;
+  kernel.flops = Flops(2 * kernel.m * kernel.n * kernel.groups * (3 * s.qk_dim + 2 * s.v_dim));
+  // Reads q, k, v, o, do; writes dq, dk, dv.
+  kernel.bytes =
+      Bytes(2 * queries_bytes(s) + 2 * whole_keys_values_bytes(s) + 2 * output_bytes(s) + statistics_bytes(s));
+  w.kernel(kernel, needs);
+  w.gradient(queries_bytes(s) + keys_bytes(s) + values_bytes(s));
+  if (!exchanges(s)) {
+    return {context_call(w, "kv ring gradient", Operation::reduce_scatter, whole_keys_values_bytes(s))};
+  }
+  return {context_call(w, "query exchange gradient", Operation::all_to_all, queries_bytes(s)),
+          context_call(w, "key exchange gradient", Operation::all_to_all, keys_bytes(s)),
+          context_call(w, "value exchange gradient", Operation::all_to_all, values_bytes(s))};
+}
+
+// Rotary embedding of queries and keys, in place; MLA's keys are put together from the shared rotary part and each
+// head's own. Assumption: every model has it (learned positions would cost less).
+void rotary(BlockWriter& w, const std::vector<int>& needs = {}) {
+  const LayerShape& s = w.shape();
+  const Attention& a = s.model.attention;
+  const double grouped = 2 * (s.heads + s.kv_heads) * s.qk_dim;
+  const double latent = 2 * s.heads * a.rope_dim + a.rope_dim + s.heads * (a.nope_dim + s.qk_dim);
+  w.memory("rope", s.tokens * (s.latent() ? latent : grouped) * s.stream_bytes, needs);
+}
+
+Projections projections(const LayerShape& s) {
+  return s.latent() ? latent_projections() : grouped_query_projections();
+}
+
+std::vector<int> up_to_core(BlockWriter& w) {
+  rotary(w);
+  return exchange_inputs(w);
+}
+
+// What the plan recomputes before the core's backward: the projections, and with `core` the core itself. Returns the
+// exchanges whose results are still to be waited for.
+std::vector<int> recompute_for_core(BlockWriter& w, bool core) {
+  const PhaseScope scope(w, Phase::recompute);
+  projections(w.shape()).recompute(w);
+  std::vector<int> inputs;
+  if (w.shape().latent() && w.recomputes(Module::mla_up)) inputs = up_to_core(w);
+  return core ? std::vector<int>{core_forward(w, inputs)} : inputs;
+}
+
+}  // namespace
+
+void attention_norm_forward(BlockWriter& w) {
+  norm_forward(w, "attention norm", w.shape().rows, w.shape().model.hidden);
+}
+
+void attention_forward(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  attention_norm_forward(w);
+  projections(s).forward(w);
+  const int exchanged = core_forward(w, up_to_core(w));
+  const Linear o = output_projection(s);
+  w.quantise(o.rows, o.in, o.precision, 1, {exchanged});
+  w.forward(o, {exchanged});
+  residual_add(w, {w.reduce("attention output", s.model.hidden)});
+}
+
+void attention_backward(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  const Linear o = output_projection(s);
+  const int gathered = w.gather("attention output gradient", s.model.hidden);
+  w.input_gradient(o, {gathered});
+  const int exchanged = exchange_output(w, "output exchange gradient");
+  std::vector<int> needs{exchanged};
+  if (w.recomputes(Module::attention)) {  // the weight gradient reads the core's output
+    w.weight_gradient(o, {gathered, recompute_for_core(w, true).front()});
+  } else {
+    w.weight_gradient(o, {gathered});
+    for (int input : recompute_for_core(w, false)) needs.push_back(input);
+  }
+  rotary(w, core_backward(w, needs));
+  projections(s).backward(w);
+  residual_add(w);
+}
+
+void attention_activations(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  const bool up = s.latent() && w.recomputes(Module::mla_up), core = w.recomputes(Module::attention);
+  const double h = s.model.hidden;
+  w.keep_input(s.rows * h * s.stream_bytes);
+  w.keep(s.rows * activation_row_bytes(h, w.precision().activations),
+         {.weight_gradient = true, .dropped = w.recomputes(Module::norm)});
+  projections(s).activations(w);
+  w.keep(queries_bytes(s) + keys_bytes(s) + values_bytes(s), {.dropped = up});
+  // The output is kept once, in the stream's format: the core's backward and the projection's weight gradient share it.
+  w.keep(output_bytes(s), {.weight_gradient = true, .dropped = core});
+  w.keep(statistics_bytes(s), {.dropped = core});
+}
+
+}  // namespace stepsim

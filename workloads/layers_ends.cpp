@@ -1,0 +1,81 @@
+// The two ends of a model: the embedding, and the head with its final norm and loss. Recompute of whole layers leaves
+// them alone.
+#include "workloads/layer_parts.hpp"
+
+namespace stepsim {
+namespace {
+
+Linear head_linear(const LayerShape& s) {
+  return {.name = "head",
+          .rows = s.tokens,
+          .in = static_cast<double>(s.model.hidden),
+          .out = static_cast<double>(s.model.vocabulary) / s.plan.parallel.tensor,
+          .precision = s.plan.precision.head};
+}
+
+// Vocabulary-parallel cross-entropy, as Megatron-LM runs it: a maximum, the target's logit and a sum of exponentials
+// a token over the tensor ranks, FP32.
+void loss_forward(BlockWriter& w, const Linear& head) {
+  const double logits = head.rows * head.out, element = w.shape().stream_bytes;
+  // Two passes over the logits (maximum, sum); the FP32 softmax is written for the backward pass.
+  w.memory("loss", logits * (2 * element + 4));
+  for (std::string_view name : {"loss maximum", "loss target", "loss sum"}) {
+    w.call({.name = name,
+            .group = GroupKind::tensor,
+            .operation = Operation::all_reduce,
+            .payload = Bytes(head.rows * 4)});
+  }
+}
+
+}  // namespace
+
+Block embedding_block(const LayerShape& s) {
+  BlockWriter w(s);
+  const double h = s.model.hidden, tensor = s.plan.parallel.tensor;
+  const double read = s.tokens / tensor * h * bytes_per_element(s.plan.precision.weights);
+  w.memory("embedding", read + s.tokens * h * s.stream_bytes);
+  w.reduce("embedding output", h);
+  w.phase(Phase::weight_gradient);
+  const int gathered = w.gather("embedding output gradient", h);
+  // Scatter-add of the token's gradients to their rows.
+  const double rows = s.tokens / tensor * h * 2 * bytes_per_element(s.plan.precision.gradients);
+  w.memory("embedding", rows + s.tokens * h * s.stream_bytes, {gathered});
+  const double parameters = s.model.vocabulary * h / tensor;
+  return std::move(w).finish(Block::Kind::embedding, {.dense = parameters, .expert = 0});
+}
+
+Block head_block(const LayerShape& s) {
+  BlockWriter w(s);
+  const Linear head = head_linear(s);
+  const double h = s.model.hidden, logits = head.rows * head.out;
+  const auto norm = [&] { norm_forward(w, "final norm", s.rows, h); };
+  norm();
+  const int gathered = w.gather("head input", h);
+  w.quantise(head.rows, h, head.precision, 1, {gathered});
+  w.forward(head, {gathered});
+  loss_forward(w, head);
+
+  w.phase(Phase::input_gradient);
+  w.memory("loss", logits * (4 + s.stream_bytes));
+  if (w.recomputes(Module::norm)) {
+    const PhaseScope scope(w, Phase::recompute);
+    norm();
+  }
+  const int reduced = column_backward(w, head, {"head input again", "head input gradient"}, h);
+  norm_backward(w, "final norm", s.rows, h, {reduced});
+
+  w.keep_input(s.rows * h * s.stream_bytes);
+  const double normed = s.rows * h * s.stream_bytes;
+  if (w.recomputes(Module::norm)) {
+    w.keep(normed, {.weight_gradient = true, .dropped = true});
+  } else {
+    w.keep_input(normed);
+  }
+  w.logits(logits * (s.stream_bytes + 4));
+  // A tied matrix is the embedding's; pipeline ranks other than the embedding's need their own copy.
+  const bool copy = !s.model.tied_embeddings || s.plan.parallel.pipeline > 1;
+  const double parameters = (copy ? s.model.vocabulary * h / s.plan.parallel.tensor : 0) + h;
+  return std::move(w).finish(Block::Kind::head, {.dense = parameters, .expert = 0});
+}
+
+}  // namespace stepsim

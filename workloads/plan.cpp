@@ -1,0 +1,135 @@
+#include "workloads/plan.hpp"
+
+#include "workloads/plan_reading.hpp"
+
+namespace stepsim {
+namespace {
+
+using Texts = std::vector<std::string_view>;
+
+void read_batch(Fields& top, Batch& batch) {
+  Fields f = top.mapping("batch", required());
+  f.integer64("global_sequences", batch.global_sequences, required(), 1);
+  f.integer("microbatch_sequences", batch.microbatch_sequences, or_default("one sequence a microbatch"), 1, kMostRanks);
+  f.integer("sequence_length", batch.sequence_length, required(), 1, 100'000'000);
+  f.finish();
+}
+
+Overlap::Policy read_policy(Fields& f, std::string_view key, Overlap::Policy policy, const Texts& allowed,
+                            std::string_view why) {
+  std::string text = policy == Overlap::Policy::blocking ? "blocking" : "async";
+  f.choice(key, text, allowed, or_default(why));
+  if (text == "paired") return Overlap::Policy::paired;
+  return text == "async" ? Overlap::Policy::async : Overlap::Policy::blocking;
+}
+
+void read_overlap(Fields& top, Overlap& o) {
+  Fields f = top.mapping("overlap", or_default("what most trainers do"));
+  f.integer("gather_prefetch", o.gather_prefetch, or_default("the next block is gathered while this one computes"), 0,
+            10'000);
+  std::string reduce = "async";
+  f.choice("reduce", reduce, {"async", "at_end"}, or_default("gradients are reduced beside the backward pass"));
+  if (reduce == "at_end") o.reduce = Overlap::Reduce::at_end;
+  const Texts two{"blocking", "async"};
+  o.tensor = read_policy(f, "tensor", o.tensor, two, "the next kernel needs the result");
+  o.context = read_policy(f, "context", o.context, two, "ring attention passes keys and values under compute");
+  o.expert = read_policy(f, "expert", o.expert, {"blocking", "async", "paired"}, "the experts need their tokens");
+  o.pipeline = read_policy(f, "pipeline", o.pipeline, two, "messages between stages move beside compute");
+  f.finish();
+}
+
+void read_collectives(Fields& top, Algorithms& a) {
+  const Need need = or_default("picked by the shape of the group");
+  Fields f = top.mapping("collectives", need);
+  f.text("all_gather", a.all_gather, need);
+  f.text("reduce_scatter", a.reduce_scatter, need);
+  f.text("all_reduce", a.all_reduce, need);
+  f.text("all_to_all", a.all_to_all, need);
+  f.finish();
+}
+
+void read_sms(Fields& top, SmUse& sms) {
+  Fields f = top.mapping("sms", or_default("communication takes no SMs"));
+  f.integer("communication", sms.communication, or_default("communication takes no SMs"));
+  std::string policy = "partition";
+  f.choice("policy", policy, {"partition", "shared"}, or_default("compute never uses the SMs of communication"));
+  if (policy == "shared") sms.policy = SmUse::Sharing::shared;
+  f.finish();
+}
+
+void read_routing(Fields& top, Routing& routing) {
+  Fields f = top.mapping("routing", or_default("balanced, to any node"));
+  f.text("balance", routing.balance, or_default("every expert gets as many tokens"));
+  if (routing.balance != "uniform") {
+    f.problem("balance", "only uniform is simulated so far, not zipf or recorded counts; write uniform");
+  }
+  f.integer("max_nodes", routing.max_nodes, or_default("a token may go to any node"), 0, kMostRanks);
+  f.finish();
+}
+
+void read_rates(Fields& f, Rates& rates) {
+  std::string text = "speed_of_light";
+  f.choice("rates", text, {"speed_of_light", "calibrated"}, or_default("one achieved rate a precision"));
+  if (text != "calibrated") return;
+  // Lift this when GPU files carry calibrated tables.
+  f.problem("rates", "no GPU file has calibrated tables yet; write speed_of_light");
+  rates = Rates::calibrated;
+}
+
+}  // namespace
+
+ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vector<Override>& overrides) {
+  ParallelPlan plan;
+  std::optional<Fields> f = open_document(reading, path, overrides);
+  if (!f) return plan;
+  f->text("name", plan.name, required());
+  read_parallel(*f, plan.parallel);
+  read_batch(*f, plan.batch);
+  f->text("schedule", plan.schedule, or_default("one forward, one backward"));
+  read_stage_layers(*f, plan.stage_layers);
+  read_precisions(*f, plan.precision);
+  read_recompute(*f, plan.recompute);
+  read_collectives(*f, plan.collectives);
+  read_overlap(*f, plan.overlap);
+  read_sms(*f, plan.sms);
+  read_routing(*f, plan.routing);
+  read_rates(*f, plan.rates);
+  f->finish();
+  return plan;
+}
+
+std::string_view to_text(Module module) {
+  switch (module) {
+    case Module::norm:
+      return "norm";
+    case Module::attention:
+      return "attention";
+    case Module::mla_up:
+      return "mla_up";
+    case Module::swiglu:
+      return "swiglu";
+    case Module::ffn:
+      return "ffn";
+    case Module::experts:
+      return "experts";
+  }
+  return "";
+}
+
+std::string_view to_text(Axis axis) {
+  switch (axis) {
+    case Axis::tensor:
+      return "tensor";
+    case Axis::context:
+      return "context";
+    case Axis::expert:
+      return "expert";
+    case Axis::data:
+      return "data";
+    case Axis::pipeline:
+      return "pipeline";
+  }
+  return "";
+}
+
+}  // namespace stepsim

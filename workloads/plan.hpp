@@ -1,0 +1,119 @@
+// ParallelPlan: how a model's training step is spread over a cluster. Every field is a key of the plan's YAML.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/base/fields.hpp"
+#include "sim/base/precision.hpp"
+#include "sim/cluster/gpu.hpp"
+
+namespace stepsim {
+
+enum class Axis : std::uint8_t { tensor, context, expert, data, pipeline };  // digits of a rank
+
+struct Parallel {
+  int tensor = 1;
+  bool sequence = false;  // sequence parallelism beside tensor parallelism (activations between blocks are sharded too)
+  int context = 1;
+  enum class ContextMethod { ring, all_to_all } context_method = ContextMethod::ring;
+  int expert = 1;
+  int expert_tensor = 1;
+  int pipeline = 1;
+  int virtual_stages = 1;  // chunks a pipeline rank holds (interleaved schedules)
+  int data = 0;            // 0: auto = world / (tensor context pipeline)
+  int zero = 1;            // ZeRO stage 0..3
+  int zero_group = 0;      // ranks over which states are sharded; 0: all data-parallel ranks; -1: those of a node
+  bool reshard_after_forward = true;
+  std::array<Axis, 5> order = {Axis::tensor, Axis::context, Axis::expert, Axis::data, Axis::pipeline};
+
+  bool operator==(const Parallel&) const = default;
+};
+
+struct Batch {
+  std::int64_t global_sequences = 0;
+  int microbatch_sequences = 1;
+  int sequence_length = 0;
+
+  bool operator==(const Batch&) const = default;
+};
+
+struct Precisions {
+  Precision linear = Precision::bf16, attention = Precision::bf16, head = Precision::bf16;  // arithmetic
+  Precision weights = Precision::bf16, gradients = Precision::fp32, master = Precision::fp32, moments = Precision::fp32;
+  Precision activations = Precision::bf16;  // as kept for the backward pass
+  Precision gather = Precision::bf16, reduce = Precision::fp32, dispatch = Precision::bf16, combine = Precision::bf16,
+            pipeline = Precision::bf16;  // on the wires
+
+  bool operator==(const Precisions&) const = default;
+};
+
+// Parts of a layer whose forward can be run again in the backward pass instead of keeping its activations.
+enum class Module : std::uint8_t { norm, attention, mla_up, swiglu, ffn, experts };
+struct Recompute {
+  bool full = false;  // the whole block from its input, collectives included
+  std::set<Module> modules;
+
+  bool operator==(const Recompute&) const = default;
+};
+
+struct Overlap {
+  int gather_prefetch = 1;  // blocks whose parameters are gathered ahead of the computing one
+  enum class Reduce { async, at_end } reduce = Reduce::async;  // gradient reduction beside backward, or after it
+  // blocking: compute waits for each collective; async: only what needs the result waits; paired: as async, and a
+  // forward and a backward pass are interleaved so that one's collectives move under the other's compute (schedules
+  // with overlapped pairs).
+  enum class Policy { blocking, async, paired };
+  Policy tensor = Policy::blocking, context = Policy::async, expert = Policy::blocking, pipeline = Policy::async;
+
+  bool operator==(const Overlap&) const = default;
+};
+
+struct SmUse {
+  int communication = 0;  // SMs that communication kernels take
+  enum class Sharing { partition, shared } policy = Sharing::partition;  // always, or only while a transfer moves
+
+  bool operator==(const SmUse&) const = default;
+};
+
+struct Routing {
+  std::string balance = "uniform";
+  int max_nodes = 0;  // nodes a token may be sent to; 0: no limit
+
+  bool operator==(const Routing&) const = default;
+};
+
+struct Algorithms {
+  std::string all_gather = "auto", reduce_scatter = "auto", all_reduce = "auto", all_to_all = "auto";
+
+  bool operator==(const Algorithms&) const = default;
+};
+
+struct ParallelPlan {
+  std::string name;
+  Parallel parallel;
+  Batch batch;
+  std::string schedule = "1f1b";  // a name of the table of schedules, or a .csv file
+  std::vector<int> stage_layers;  // layers of each stage; empty: auto
+  Precisions precision;
+  Recompute recompute;
+  Algorithms collectives;
+  Overlap overlap;
+  SmUse sms;
+  Routing routing;
+  Rates rates = Rates::speed_of_light;
+
+  bool operator==(const ParallelPlan&) const = default;
+};
+
+// Reads a plan's YAML (keys of DESIGN section 5). Problems that show without model and cluster go to `reading`.
+ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vector<Override>& overrides);
+
+std::string_view to_text(Module module);
+std::string_view to_text(Axis axis);
+
+}  // namespace stepsim

@@ -1,0 +1,479 @@
+// The program of one pipeline rank: its passes in the schedule's order, with their collectives, messages, parameter
+// gathers and gradient reductions, then the optimizer.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "workloads/step_parts.hpp"
+
+namespace stepsim {
+namespace {
+
+using Ops = std::vector<std::int32_t>;
+
+struct GroupUse {
+  std::int16_t slot;
+  std::uint8_t stream;
+  Dimension dimension;
+};
+
+GroupUse use_of(GroupKind kind) {
+  switch (kind) {
+    case GroupKind::tensor: return {kTensor, kTensorStream, Dimension::tensor};
+    case GroupKind::context: return {kContext, kContextStream, Dimension::context};
+    case GroupKind::expert: return {kExpert, kExpertStream, Dimension::expert};
+    case GroupKind::expert_tensor: break;
+  }
+  return {kExpertTensor, kExpertStream, Dimension::expert};
+}
+
+// One segment of a pass, with the block it belongs to.
+struct PassStep {
+  const Segment* segment;
+  int segment_index;  // in its block's list
+  int block;
+  bool first, last;   // of its block
+};
+
+// A pass while it is being written down.
+struct PassRun {
+  Pass pass;
+  int stage = 0;
+  std::vector<PassStep> steps;
+  std::size_t next = 0;
+  double total = 0, done = 0;   // compute seconds
+  std::int32_t last_compute = -1;
+  Ops waits;                    // the next compute op waits for these
+  std::vector<std::int32_t> op_of_segment;  // collectives of the current block
+  std::set<std::int32_t> open;  // collectives that nothing has waited for yet
+
+  bool finished() const { return next >= steps.size(); }
+  double progress() const { return total > 0 ? done / total : 1; }
+};
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const StepContext& context, int rank, Book& book) : c_(context), rank_(rank), book_(book) {
+    program_.name = fmt::format("pipeline rank {}", rank);
+    program_.streams = {{"compute", Dimension::none},   {"tensor", Dimension::tensor},
+                        {"context", Dimension::context}, {"expert", Dimension::expert},
+                        {"parameter gather", Dimension::gather}, {"gradient reduce", Dimension::reduce}};
+    channel_stream_.assign(c_.channels.size(), 0);
+    received_.resize(c_.channels.size());
+    for (std::size_t i = 0; i < c_.channels.size(); ++i) {
+      const Channel& ch = c_.channels[i];
+      if (ch.from_rank != rank && ch.to_rank != rank) continue;
+      channel_stream_[i] = static_cast<std::uint8_t>(program_.streams.size());
+      const char* what = ch.from_rank == rank ? "send" : "receive";
+      program_.streams.push_back({fmt::format("pipeline {} {}>{}", what, ch.from_stage, ch.to_stage), Dimension::pipeline});
+    }
+    find_last_passes();
+  }
+
+  Program build() {
+    const auto& order = c_.schedule.order[rank_];
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      PassRun first = open_pass(order[i]);
+      if (order[i].paired_with_next && c_.plan.overlap.expert == Overlap::Policy::paired) {
+        PassRun second = open_pass(order[++i]);
+        write_pair(first, second);
+      } else {
+        while (!first.finished()) write_step(first);
+        close_pass(first);
+      }
+    }
+    finish_step();
+    return std::move(program_);
+  }
+
+ private:
+  // The last pass that makes gradients of each chunk.
+  void find_last_passes() {
+    const auto& order = c_.schedule.order[rank_];
+    last_pass_.assign(c_.schedule.placement[rank_].size(), {});
+    for (const Pass& pass : order) {
+      if (pass.kind == PassKind::backward || pass.kind == PassKind::weight_gradient) last_pass_[pass.chunk] = pass;
+    }
+  }
+
+  bool is_last(const Pass& pass) const {
+    const Pass& last = last_pass_[pass.chunk];
+    return pass.kind == last.kind && pass.microbatch == last.microbatch;
+  }
+
+  // ---- passes
+
+  PassRun open_pass(const Pass& pass) {
+    PassRun run;
+    run.pass = pass;
+    run.stage = c_.schedule.placement[rank_][pass.chunk];
+    std::vector<int> blocks = c_.stage_blocks[run.stage];
+    if (pass.kind != PassKind::forward) std::reverse(blocks.begin(), blocks.end());
+    for (const int block : blocks) {
+      const auto& segments = c_.segments_of_block(block, pass.kind);
+      for (std::size_t i = 0; i < segments.size(); ++i) {
+        run.steps.push_back({&segments[i], static_cast<int>(i), block, i == 0, i + 1 == segments.size()});
+        run.total += segments[i].seconds;
+      }
+    }
+    take_input(run);
+    return run;
+  }
+
+  // What the pass needs from its neighbour stage: a message, or what this rank computed itself.
+  void take_input(PassRun& run) {
+    if (run.pass.kind == PassKind::weight_gradient) {
+      run.waits = input_gradients_[{run.pass.chunk, run.pass.microbatch}];
+      return;
+    }
+    const bool forward = run.pass.kind == PassKind::forward;
+    const int from = run.stage + (forward ? -1 : 1);
+    if (from < 0 || from >= c_.schedule.stages) return;
+    const int channel = channel_between(from, run.stage, direction_of(run.pass));
+    if (channel >= 0) {
+      run.waits.push_back(receive(channel, run.pass.microbatch));
+      return;
+    }
+    const auto local = results_.find({from, run.pass.microbatch, forward});
+    if (local != results_.end()) run.waits.insert(run.waits.end(), local->second.begin(), local->second.end());
+  }
+
+  int direction_of(const Pass& pass) const { return c_.schedule.direction[rank_][pass.chunk]; }
+
+  // -1: both stages live on the same rank.
+  int channel_between(int from, int to, int direction) const {
+    for (std::size_t i = 0; i < c_.channels.size(); ++i) {
+      const Channel& ch = c_.channels[i];
+      if (ch.from_stage == from && ch.to_stage == to && ch.direction == direction) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  // Receives are posted early and in the order of the sender.
+  std::int32_t receive(int channel, int microbatch) {
+    auto& received = received_[channel];
+    while (!received.contains(microbatch)) {
+      const int next = c_.channels[channel].microbatches[received.size()];
+      received[next] = message(channel, next, {});
+    }
+    return received[microbatch];
+  }
+
+  std::int32_t message(int channel, int microbatch, Ops after) {
+    const Channel& ch = c_.channels[channel];
+    Op op;
+    op.kind = OpKind::transfer;
+    op.stream = channel_stream_[channel];
+    op.slot = static_cast<std::int16_t>(kFixedSlots + channel);
+    op.pattern = 0;
+    op.payload_bytes = message_bytes();
+    op.sms = 0;  // copy engines or the NIC move it
+    op.tags = {ch.to_stage > ch.from_stage ? Phase::forward : Phase::backward, Dimension::pipeline,
+               static_cast<std::int16_t>(ch.from_stage), -1, -1, microbatch, 0};
+    op.tags.label = book_.label(ch.to_stage > ch.from_stage ? "activations" : "activation gradients");
+    op.after = std::move(after);
+    return push(std::move(op));
+  }
+
+  // Activations between two stages, of one rank: its tokens of a microbatch, sharded by context and, with sequence
+  // parallelism, by tensor.
+  double message_bytes() const {
+    const Parallel& p = c_.plan.parallel;
+    const double tokens = static_cast<double>(c_.plan.batch.microbatch_sequences) * c_.plan.batch.sequence_length;
+    const double share = tokens / p.context / (p.sequence ? p.tensor : 1);
+    return share * activation_row_bytes(c_.model.hidden, c_.plan.precision.pipeline);
+  }
+
+  // Two passes, interleaved: always the one that is behind goes on, so that each one's collectives move under the
+  // other's compute.
+  void write_pair(PassRun& a, PassRun& b) {
+    while (!a.finished() || !b.finished()) {
+      PassRun& run = b.finished() || (!a.finished() && a.progress() <= b.progress()) ? a : b;
+      write_step(run);
+      if (run.finished()) close_pass(run);
+    }
+  }
+
+  void write_step(PassRun& run) {
+    const PassStep& step = run.steps[run.next++];
+    if (step.first) begin_block(run, step.block);
+    if (step.segment->call != nullptr) {
+      write_collective(run, step);
+    } else {
+      write_compute(run, step);
+    }
+    if (step.last) end_block(run, step.block);
+  }
+
+  void begin_block(PassRun& run, int block) {
+    run.waits.insert(run.waits.end(), run.open.begin(), run.open.end());
+    run.open.clear();
+    run.op_of_segment.assign(run.steps.size(), -1);
+    const bool forward = run.pass.kind == PassKind::forward;
+    const bool uses_parameters = run.pass.kind != PassKind::weight_gradient;
+    const bool sharded = forward || c_.plan.parallel.reshard_after_forward;
+    if (c_.plan.parallel.zero == 3 && uses_parameters && sharded) gather_block(run, block);
+  }
+
+  void write_compute(PassRun& run, const PassStep& step) {
+    Op op;
+    op.kind = OpKind::compute;
+    op.seconds = step.segment->seconds;
+    op.sm_seconds = step.segment->sm_seconds;
+    op.work = step.segment->work;
+    op.tags = tags_of(run, step);
+    op.after = std::move(run.waits);
+    run.waits.clear();
+    for (const int n : step.segment->needs) {
+      op.after.push_back(run.op_of_segment[n]);
+      run.open.erase(run.op_of_segment[n]);
+    }
+    for (const std::int32_t w : op.after) run.open.erase(w);
+    run.done += op.seconds;
+    run.last_compute = push(std::move(op));
+  }
+
+  void write_collective(PassRun& run, const PassStep& step) {
+    const CollectiveCall& call = *step.segment->call;
+    const GroupUse use = use_of(call.group);
+    Op op;
+    op.kind = OpKind::transfer;
+    op.stream = use.stream;
+    op.slot = use.slot;
+    op.pattern = book_.pattern(use.slot, {call.operation, algorithm_for(call), call.routed});
+    op.payload_bytes = call.payload.value;
+    op.sms = static_cast<std::int16_t>(c_.held_sms);
+    op.tags = tags_of(run, step);
+    op.tags.dimension = use.dimension;
+    op.tags.label = book_.label(std::string(call.name));
+    op.after = run.waits;  // nothing has been computed since: it also waits for what the next compute op waits for
+    if (run.last_compute >= 0) op.after.push_back(run.last_compute);
+    for (const int n : step.segment->needs) op.after.push_back(run.op_of_segment[n]);
+    const std::int32_t index = push(std::move(op));
+    run.op_of_segment[step.segment_index] = index;
+    run.open.insert(index);
+    if (policy_of(call.group) == Overlap::Policy::blocking) run.waits.push_back(index);
+  }
+
+  Overlap::Policy policy_of(GroupKind kind) const {
+    switch (kind) {
+      case GroupKind::tensor: return c_.plan.overlap.tensor;
+      case GroupKind::context: return c_.plan.overlap.context;
+      default: return c_.plan.overlap.expert;
+    }
+  }
+
+  std::string algorithm_for(const CollectiveCall& call) const {
+    const Algorithms& a = c_.plan.collectives;
+    switch (call.operation) {
+      case Operation::all_gather: return a.all_gather;
+      case Operation::reduce_scatter: return a.reduce_scatter;
+      case Operation::all_reduce: return a.all_reduce;
+      case Operation::all_to_all: return call.routed ? a.all_to_all : "pairwise";
+      default: return "auto";
+    }
+  }
+
+  Tags tags_of(const PassRun& run, const PassStep& step) const {
+    return {step.segment->phase, Dimension::none, static_cast<std::int16_t>(run.stage),
+            static_cast<std::int16_t>(run.pass.chunk), static_cast<std::int16_t>(step.block), run.pass.microbatch, 0};
+  }
+
+  void end_block(PassRun& run, int block) {
+    Ops done(run.open.begin(), run.open.end());
+    if (run.last_compute >= 0) done.push_back(run.last_compute);
+    visits_.push_back(done);
+    if (!makes_gradients(run.pass)) return;
+    const bool every_microbatch = c_.plan.parallel.zero >= 2;
+    if (!every_microbatch && !is_last(run.pass)) return;
+    // With two copies in one pipeline both must reduce in the same order: at the end, by stage.
+    if (c_.copies > 1) return;
+    if (c_.plan.overlap.reduce == Overlap::Reduce::async) {
+      reduce(run.stage, block, done, run.pass.microbatch);
+    } else if (every_microbatch) {
+      late_.push_back(block);
+    }
+  }
+
+  static bool makes_gradients(const Pass& pass) {
+    return pass.kind == PassKind::backward || pass.kind == PassKind::weight_gradient;
+  }
+
+  void close_pass(PassRun& run) {
+    Ops done(run.open.begin(), run.open.end());
+    if (run.last_compute >= 0) done.push_back(run.last_compute);
+    for (const int block : late_) reduce(run.stage, block, done, run.pass.microbatch);
+    late_.clear();
+    if (run.pass.kind == PassKind::weight_gradient) return;
+    if (run.pass.kind == PassKind::input_gradient) input_gradients_[{run.pass.chunk, run.pass.microbatch}] = done;
+    const bool forward = run.pass.kind == PassKind::forward;
+    const int to = run.stage + (forward ? 1 : -1);
+    if (to < 0 || to >= c_.schedule.stages) return;
+    const int channel = channel_between(run.stage, to, direction_of(run.pass));
+    if (channel < 0) {
+      results_[{run.stage, run.pass.microbatch, forward}] = done;
+      return;
+    }
+    const std::int32_t sent = message(channel, run.pass.microbatch, done);
+    if (c_.plan.overlap.pipeline == Overlap::Policy::blocking) blocking_sends_.push_back(sent);
+  }
+
+  // ---- parameters and gradients
+
+  double gather_bytes(double parameters) const { return parameters * bytes_per_element(c_.plan.precision.gather); }
+  double reduce_bytes(double parameters) const { return parameters * bytes_per_element(c_.plan.precision.reduce); }
+
+  std::int32_t state_transfer(std::int16_t slot, Operation operation, const std::string& algorithm, double bytes,
+                              const std::string& label, const Tags& tags, Ops after) {
+    const bool gather = slot == kGatherDense || slot == kGatherExpert;
+    Op op;
+    op.kind = OpKind::transfer;
+    op.stream = gather ? kGatherStream : kReduceStream;
+    op.slot = slot;
+    op.pattern = book_.pattern(slot, {operation, algorithm, false});
+    op.payload_bytes = bytes;
+    op.sms = static_cast<std::int16_t>(c_.held_sms);
+    op.tags = tags;
+    op.tags.dimension = gather ? Dimension::gather : Dimension::reduce;
+    op.tags.label = book_.label(label);
+    op.after = std::move(after);
+    return push(std::move(op));
+  }
+
+  // ZeRO-3: the block's parameters, gathered while the blocks before it compute, at most gather_prefetch ahead.
+  void gather_block(PassRun& run, int block) {
+    const BlockParameters& p = c_.blocks.block(block).parameters;
+    const std::size_t ahead = static_cast<std::size_t>(c_.plan.overlap.gather_prefetch) + 1;
+    const Ops after = visits_.size() >= ahead ? visits_[visits_.size() - ahead] : Ops{};
+    const bool forward = run.pass.kind == PassKind::forward;
+    const std::string label = forward ? "parameters (forward)" : "parameters (backward)";
+    Tags tags{forward ? Phase::forward : Phase::backward, Dimension::gather, static_cast<std::int16_t>(run.stage),
+              static_cast<std::int16_t>(run.pass.chunk), static_cast<std::int16_t>(block), run.pass.microbatch, 0};
+    const std::string& algorithm = c_.plan.collectives.all_gather;
+    if (p.dense > 0 && c_.dense_shards > 1) {
+      run.waits.push_back(state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(p.dense), label, tags, after));
+    }
+    if (p.expert > 0 && c_.expert_shards > 1) {
+      run.waits.push_back(state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(p.expert), label, tags, after));
+    }
+  }
+
+  void reduce(int stage, int block, const Ops& after, int microbatch) {
+    const BlockParameters& p = c_.blocks.block(block).parameters;
+    reduce_parameters(stage, block, p.dense, c_.dense_replicas, c_.dense_shards, kReduceDense, kReplicaDense, after, microbatch);
+    reduce_parameters(stage, block, p.expert, c_.expert_replicas, c_.expert_shards, kReduceExpert, kReplicaExpert, after, microbatch);
+  }
+
+  // Gradients of parameters that `replicas` ranks hold: all-reduced when states are not sharded; else reduce-scattered
+  // among the `shards` ranks, and the shards all-reduced across groups when those are more than one.
+  void reduce_parameters(int stage, int block, double parameters, int replicas, int shards, std::int16_t slot,
+                         std::int16_t across, Ops after, int microbatch) {
+    if (parameters <= 0 || replicas <= 1) return;
+    const Tags tags{Phase::backward, Dimension::reduce, static_cast<std::int16_t>(stage), -1,
+                    static_cast<std::int16_t>(block), microbatch, 0};
+    const Algorithms& a = c_.plan.collectives;
+    const bool sharded = c_.plan.parallel.zero > 0 && shards > 1;
+    if (sharded) {
+      after = {state_transfer(slot, Operation::reduce_scatter, a.reduce_scatter, reduce_bytes(parameters), "gradients", tags, after)};
+      reduced_.push_back(after[0]);
+    }
+    const int groups = sharded ? replicas / shards : replicas;
+    if (groups > 1) {
+      const double bytes = reduce_bytes(sharded ? parameters / shards : parameters);
+      reduced_.push_back(state_transfer(across, Operation::all_reduce, a.all_reduce, bytes, "gradients", tags, after));
+    }
+  }
+
+  // After the last pass: what has not been reduced, the optimizer, and the new parameters to everybody.
+  void finish_step() {
+    Ops end = visits_.empty() ? Ops{} : visits_.back();
+    std::vector<int> stages = c_.schedule.placement[rank_];
+    std::sort(stages.begin(), stages.end());
+    const bool late = c_.copies > 1 || c_.plan.overlap.reduce == Overlap::Reduce::at_end;
+    if (late && c_.plan.parallel.zero < 2) {
+      for (const int stage : stages) {
+        for (const int block : c_.stage_blocks[stage]) reduce(stage, block, end, -1);
+      }
+    }
+    const std::int32_t optimizer = write_optimizer(stages);
+    if (c_.plan.parallel.zero == 0 || c_.plan.parallel.zero == 3) return;
+    for (const int stage : stages) gather_stage(stage, {optimizer});
+  }
+
+  std::int32_t write_optimizer(const std::vector<int>& stages) {
+    double parameters = 0;
+    const bool sharded = c_.plan.parallel.zero > 0;
+    for (const int stage : stages) {
+      for (const int block : c_.stage_blocks[stage]) {
+        const BlockParameters& p = c_.blocks.block(block).parameters;
+        parameters += p.dense / (sharded ? c_.dense_shards : 1) + p.expert / (sharded ? c_.expert_shards : 1);
+      }
+    }
+    const Kernel kernel = optimizer_kernel(parameters, c_.plan.precision);
+    const KernelCost cost = cost_of(kernel, c_.cluster.gpu, c_.compute_sms);
+    Op op;
+    op.kind = OpKind::compute;
+    op.seconds = cost.time.value;
+    op.sm_seconds = cost.sm_time.value;
+    op.work = {kernel.flops.value, kernel.model_flops.value, cost.compute_time.value, cost.hbm_time.value};
+    op.tags.phase = Phase::optimizer;
+    op.after = reduced_;
+    return push(std::move(op));
+  }
+
+  void gather_stage(int stage, const Ops& after) {
+    double dense = 0, expert = 0;
+    for (const int block : c_.stage_blocks[stage]) {
+      dense += c_.blocks.block(block).parameters.dense;
+      expert += c_.blocks.block(block).parameters.expert;
+    }
+    const Tags tags{Phase::optimizer, Dimension::gather, static_cast<std::int16_t>(stage), -1, -1, -1, 0};
+    const std::string& algorithm = c_.plan.collectives.all_gather;
+    if (dense > 0 && c_.dense_shards > 1) {
+      state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(dense), "parameters (after optimizer)", tags, after);
+    }
+    if (expert > 0 && c_.expert_shards > 1) {
+      state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(expert), "parameters (after optimizer)", tags, after);
+    }
+  }
+
+  std::int32_t push(Op op) {
+    if (op.kind == OpKind::compute) {
+      op.after.insert(op.after.end(), blocking_sends_.begin(), blocking_sends_.end());
+      blocking_sends_.clear();
+    }
+    std::sort(op.after.begin(), op.after.end());
+    op.after.erase(std::unique(op.after.begin(), op.after.end()), op.after.end());
+    program_.ops.push_back(std::move(op));
+    return static_cast<std::int32_t>(program_.ops.size()) - 1;
+  }
+
+  struct ResultKey {
+    int stage, microbatch;
+    bool forward;
+    auto operator<=>(const ResultKey&) const = default;
+  };
+
+  const StepContext& c_;
+  int rank_;
+  Book& book_;
+  Program program_;
+  std::vector<std::uint8_t> channel_stream_;
+  std::vector<std::map<int, std::int32_t>> received_;  // [channel] microbatch -> op
+  std::map<ResultKey, Ops> results_;                   // what this rank computed for a stage of its own
+  std::map<std::pair<int, int>, Ops> input_gradients_;  // [chunk, microbatch] last ops of the pass, for the later W
+  std::vector<Pass> last_pass_;                        // [chunk]
+  std::vector<Ops> visits_;                            // last ops of each visit of a block, in order
+  std::vector<int> late_;                              // blocks to reduce when their pass ends
+  Ops reduced_;
+  Ops blocking_sends_;
+};
+
+}  // namespace
+
+Program make_program(const StepContext& context, int pipeline_rank, Book& book) {
+  return ProgramBuilder(context, pipeline_rank, book).build();
+}
+
+}  // namespace stepsim

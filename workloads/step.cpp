@@ -1,0 +1,278 @@
+#include "workloads/step.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "workloads/check.hpp"
+#include "workloads/grid.hpp"
+#include "workloads/stages.hpp"
+#include "workloads/step_parts.hpp"
+
+namespace stepsim {
+
+std::int16_t Book::pattern(std::int16_t slot, const PatternKey& key) {
+  auto& list = patterns_[slot];
+  const auto it = std::find(list.begin(), list.end(), key);
+  if (it != list.end()) return static_cast<std::int16_t>(it - list.begin());
+  list.push_back(key);
+  return static_cast<std::int16_t>(list.size() - 1);
+}
+
+std::int32_t Book::label(const std::string& text) {
+  const auto it = std::find(labels_.begin(), labels_.end(), text);
+  if (it != labels_.end()) return static_cast<std::int32_t>(it - labels_.begin());
+  labels_.push_back(text);
+  return static_cast<std::int32_t>(labels_.size() - 1);
+}
+
+std::vector<Channel> channels_of(const Schedule& schedule) {
+  std::vector<Channel> channels;
+  const int directions = 1 + *std::max_element(schedule.microbatch_direction.begin(), schedule.microbatch_direction.end());
+  for (int d = 0; d < directions; ++d) {
+    for (const int step : {1, -1}) {
+      for (int s = 0; s < schedule.stages; ++s) {
+        const int to = s + step;
+        if (to < 0 || to >= schedule.stages) continue;
+        const Schedule::Place from_place = schedule.place_of(s, d), to_place = schedule.place_of(to, d);
+        if (from_place.rank == to_place.rank) continue;
+        Channel channel{from_place.rank, to_place.rank, s, to, d, {}};
+        for (const Pass& pass : schedule.order[from_place.rank]) {
+          const bool sends = step > 0 ? pass.kind == PassKind::forward
+                                      : pass.kind == PassKind::backward || pass.kind == PassKind::input_gradient;
+          if (sends && pass.chunk == from_place.chunk) channel.microbatches.push_back(pass.microbatch);
+        }
+        channels.push_back(std::move(channel));
+      }
+    }
+  }
+  return channels;
+}
+
+namespace {
+
+using Lists = std::vector<std::vector<RankId>>;
+
+// Cuts every list into runs of `length` (the shard groups) or, with `across`, into the ranks of equal place in the runs.
+Lists cut(const Lists& lists, std::size_t length, bool across) {
+  Lists out;
+  for (const auto& list : lists) {
+    const std::size_t runs = list.size() / length;
+    const std::size_t n = across ? length : runs;
+    for (std::size_t i = 0; i < n; ++i) {
+      auto& group = out.emplace_back();
+      for (std::size_t j = 0; j < (across ? runs : length); ++j) group.push_back(across ? list[j * length + i] : list[i * length + j]);
+    }
+  }
+  return out;
+}
+
+// In a bidirectional pipeline ranks p and P - 1 - p hold the same two stages: their lists are joined.
+Lists join_mirrored(const Lists& lists, const Grid& grid, int copies) {
+  if (copies == 1) return lists;
+  std::map<std::vector<int>, std::vector<RankId>> joined;
+  for (const auto& list : lists) {
+    const Place& p = grid.place[list[0]];
+    const int pair = std::min(p.pipeline, grid.pipeline - 1 - p.pipeline);
+    auto& members = joined[{pair, p.tensor, p.expert, p.expert_tensor}];
+    members.insert(members.end(), list.begin(), list.end());
+  }
+  Lists out;
+  for (auto& [key, members] : joined) out.push_back(std::move(members));
+  return out;
+}
+
+// Dense lists do not fix the expert digits: joining must not tell them apart.
+Lists dense_lists(const Grid& grid, int copies) {
+  Grid plain = grid;
+  for (Place& p : plain.place) p.expert = p.expert_tensor = 0;
+  return join_mirrored(groups_by(plain, dense_replicas_key), plain, copies);
+}
+
+Lists expert_lists(const Grid& grid, int copies) {
+  Grid plain = grid;
+  for (Place& p : plain.place) p.tensor = 0;
+  return join_mirrored(groups_by(plain, expert_replicas_key), plain, copies);
+}
+
+int shards(const ParallelPlan& plan, int gpus_per_node, int replicas) {
+  if (plan.parallel.zero == 0) return 1;
+  const int wanted = plan.parallel.zero_group == 0    ? replicas
+                     : plan.parallel.zero_group == -1 ? gpus_per_node
+                                                      : plan.parallel.zero_group;
+  return std::min(wanted, replicas);
+}
+
+class StepBuilder {
+ public:
+  StepBuilder(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail)
+      : cluster_(cluster), plan_(plan), detail_(detail), grid_(make_grid(plan, cluster.ranks())),
+        blocks_(make_blocks(model, plan)), context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
+    make_schedule();
+    price();
+    channels_ = channels_of(step_.schedule);
+  }
+
+  Step build() {
+    for (int p = 0; p < plan_.parallel.pipeline; ++p) step_.graph.programs.push_back(make_program(context_, p, book_));
+    copy_links();
+    make_ranks();
+    make_groups();
+    step_.graph.labels = book_.labels();
+    add_facts();
+    return std::move(step_);
+  }
+
+ private:
+  void make_schedule() {
+    const ScheduleKind* kind = find_schedule(plan_.schedule);
+    if (kind == nullptr) throw std::invalid_argument("no schedule " + plan_.schedule);
+    const int chunks = kind->fixed_chunks > 0 ? kind->fixed_chunks : plan_.parallel.virtual_stages;
+    const int microbatches = static_cast<int>(microbatches_of(plan_, cluster_));
+    step_.schedule = kind->make({plan_.parallel.pipeline, chunks, microbatches});
+    context_.copies = kind->copies;
+  }
+
+  void price() {
+    const bool shared = plan_.sms.policy == SmUse::Sharing::shared;
+    context_.compute_sms = cluster_.gpu.sms - (shared ? 0 : plan_.sms.communication);
+    context_.held_sms = shared ? plan_.sms.communication : 0;
+    if (shared) step_.graph.sms = cluster_.gpu.sms;
+    for (const Block& block : blocks_.kinds) {
+      auto& of_kind = context_.segments.emplace_back();
+      for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::input_gradient, PassKind::weight_gradient}) {
+        of_kind[static_cast<std::size_t>(pass)] = segments_of(block, pass, cluster_.gpu, context_.compute_sms);
+      }
+    }
+    std::vector<double> seconds;
+    for (int b = 0; b < blocks_.size(); ++b) {
+      seconds.push_back(seconds_of(context_.segments_of_block(b, PassKind::forward)) +
+                        seconds_of(context_.segments_of_block(b, PassKind::backward)));
+    }
+    step_.stage_blocks = split_into_stages(plan_, step_.schedule.stages, seconds);
+    context_.dense_replicas = grid_.data * grid_.context * context_.copies;
+    context_.expert_replicas = grid_.expert_data * context_.copies;
+    context_.dense_shards = shards(plan_, cluster_.gpus_per_node, context_.dense_replicas);
+    context_.expert_shards = shards(plan_, cluster_.gpus_per_node, context_.expert_replicas);
+  }
+
+  void copy_links() {
+    const auto& links = cluster_.platform->links();
+    for (std::size_t l = 0; l < links.size(); ++l) {
+      step_.graph.links.push_back({links[l].name, cluster_.bandwidth[l].value,
+                                   static_cast<std::int16_t>(cluster_.link_tier[l]), cluster_.link_owner[l], 1});
+    }
+    step_.graph.tiers = cluster_.tiers;
+  }
+
+  void make_ranks() {
+    for (int r = 0; r < grid_.world; ++r) {
+      Rank rank;
+      rank.program = grid_.place[r].pipeline;
+      rank.speed = cluster_.speed[r];
+      rank.slots.assign(kFixedSlots + channels_.size(), -1);
+      rank.original = r;
+      step_.graph.ranks.push_back(std::move(rank));
+      step_.pipeline_rank.push_back(grid_.place[r].pipeline);
+    }
+  }
+
+  void make_groups() {
+    add_groups(kTensor, Dimension::tensor, groups_by(grid_, tensor_key));
+    add_groups(kContext, Dimension::context, groups_by(grid_, context_key));
+    add_groups(kExpert, Dimension::expert, groups_by(grid_, expert_key));
+    add_groups(kExpertTensor, Dimension::expert, groups_by(grid_, expert_tensor_key));
+    const Lists dense = dense_lists(grid_, context_.copies), expert = expert_lists(grid_, context_.copies);
+    add_groups(kGatherDense, Dimension::gather, cut(dense, context_.dense_shards, false));
+    add_groups(kGatherExpert, Dimension::gather, cut(expert, context_.expert_shards, false));
+    add_groups(kReduceDense, Dimension::reduce, cut(dense, context_.dense_shards, false));
+    add_groups(kReduceExpert, Dimension::reduce, cut(expert, context_.expert_shards, false));
+    add_groups(kReplicaDense, Dimension::reduce, cut(dense, context_.dense_shards, true));
+    add_groups(kReplicaExpert, Dimension::reduce, cut(expert, context_.expert_shards, true));
+    add_channels();
+  }
+
+  // Only for slots that some program calls.
+  void add_groups(std::int16_t slot, Dimension dimension, const Lists& lists) {
+    if (book_.patterns(slot).empty()) return;
+    for (const auto& members : lists) {
+      if (members.size() < 2) continue;
+      Group group;
+      group.name = fmt::format("{} {}-{}", to_text(dimension), members.front(), members.back());
+      group.dimension = dimension;
+      group.size = static_cast<int>(members.size());
+      for (const PatternKey& key : book_.patterns(slot)) {
+        group.patterns.push_back(make_pattern(cluster_, members, key.operation, key.algorithm,
+                                              key.routed ? routing() : TokenRouting{}, detail_));
+      }
+      add(std::move(group), slot, members);
+    }
+  }
+
+  TokenRouting routing() const {
+    const Experts& e = context_.model.experts;
+    return {static_cast<double>(e.count), static_cast<double>(e.top_k), plan_.routing.max_nodes};
+  }
+
+  void add_channels() {
+    std::vector<std::vector<RankId>> holders(grid_.pipeline);  // [pipeline rank] its ranks, those of equal place in line
+    for (int r = 0; r < grid_.world; ++r) holders[grid_.place[r].pipeline].push_back(r);
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      const Channel& ch = channels_[c];
+      for (std::size_t i = 0; i < holders[ch.from_rank].size(); ++i) {
+        const std::vector<RankId> pair = {holders[ch.from_rank][i], holders[ch.to_rank][i]};
+        Group group;
+        group.name = fmt::format("pipeline {}>{}", pair[0], pair[1]);
+        group.dimension = Dimension::pipeline;
+        group.size = 2;
+        group.patterns.push_back(make_pattern(cluster_, pair, Operation::point_to_point, "direct", {}, detail_));
+        add(std::move(group), static_cast<std::int16_t>(kFixedSlots + c), pair);
+      }
+    }
+  }
+
+  void add(Group group, std::int16_t slot, const std::vector<RankId>& members) {
+    const auto id = static_cast<GroupId>(step_.graph.groups.size());
+    for (const RankId r : members) {
+      group.endpoints.push_back({r, slot});
+      step_.graph.ranks[r].slots[slot] = id;
+    }
+    step_.graph.groups.push_back(std::move(group));
+  }
+
+  void add_facts() {
+    const ModelSpec& model = context_.model;
+    const Batch& batch = plan_.batch;
+    step_.tokens = static_cast<double>(batch.global_sequences) * batch.sequence_length;
+    step_.model_flops = 3 * forward_flops_per_token(model, batch.sequence_length) * step_.tokens;
+    std::vector<double> of_program;
+    for (const Program& program : step_.graph.programs) {
+      double flops = 0;
+      for (const Op& op : program.ops) flops += op.work.flops;
+      of_program.push_back(flops);
+    }
+    for (const Rank& rank : step_.graph.ranks) step_.hardware_flops += of_program[rank.program];
+    step_.memory = memory_of(plan_, step_.schedule, blocks_, step_.stage_blocks,
+                             {context_.dense_shards, context_.expert_shards}, model);
+  }
+
+  const ClusterSpec& cluster_;
+  const ParallelPlan& plan_;
+  Detail detail_;
+  Step step_;
+  Grid grid_;
+  BlockList blocks_;
+  std::vector<Channel> channels_;
+  StepContext context_;
+  Book book_;
+};
+
+}  // namespace
+
+Step make_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail) {
+  return StepBuilder(model, cluster, plan, detail).build();
+}
+
+}  // namespace stepsim

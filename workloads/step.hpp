@@ -1,0 +1,30 @@
+// model + cluster + plan -> the StepGraph of one training step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/collective/algorithm.hpp"
+#include "sim/graph/step_graph.hpp"
+#include "workloads/memory.hpp"
+#include "workloads/model.hpp"
+#include "workloads/plan.hpp"
+#include "workloads/schedule.hpp"
+
+namespace stepsim {
+
+struct Step {
+  StepGraph graph;  // of all ranks, not folded
+  Schedule schedule;
+  std::vector<std::vector<int>> stage_blocks;  // [stage] block indices
+  std::vector<MemoryUse> memory;               // [pipeline rank]
+  std::vector<int> pipeline_rank;              // [rank]
+  double tokens = 0;                           // a step
+  double model_flops = 0, hardware_flops = 0;  // a step, whole cluster
+};
+
+// `plan` must have passed check(). Throws std::invalid_argument when a collective's algorithm does not fit a group.
+Step make_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail);
+
+}  // namespace stepsim
