@@ -107,7 +107,7 @@ std::map<std::string, double> measure_elasticities(const Inputs& inputs, const O
   for (std::size_t i = 0; i < resources.size(); ++i) {
     works.push_back([&, i] {
       const ClusterSpec faster = with_faster(inputs.cluster, resources[i], kFaster);
-      const Step step = make_step(inputs.model, faster, inputs.plan, options.detail);
+      const Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.cluster);
       times[i] = make_engine(options.engine)->run(folded(step.graph, options.fold)).end;
     });
   }

@@ -80,8 +80,7 @@ Greedy::Greedy(const GreedyRequest& request, const Preference& preference)
     Rank& rank = ranks_[r];
     rank.forwards.assign(chunks(), 0);
     rank.gradients.assign(chunks(), 0);
-    const double wanted =
-        request.memory_cap * preference.memory_share - preference.slope * chunks() * static_cast<double>(r);
+    const double wanted = request.memory_cap - preference.slope * chunks() * static_cast<double>(r);
     rank.cap = std::max<double>(wanted, chunks());  // one microbatch must always come through
     rank.left = static_cast<std::size_t>(3) * chunks() * schedule_.microbatches;
     for (int stage : schedule_.placement[r]) rank_of_[stage] = static_cast<int>(r);

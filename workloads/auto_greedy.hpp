@@ -14,7 +14,6 @@ struct Preference {
   bool last_gradient_first = true;  // of input gradients: those nearest the end of the backward pass
   double patience = 1;              // a weight gradient starts only if the rank would idle for this part of it
   double hold = 0;                  // a forward pass is held back if an input gradient comes within this part of it
-  double memory_share = 1;          // part of the cap that is used
   double slope = 0;                 // microbatches' worth of memory that each further rank forgoes
 };
 

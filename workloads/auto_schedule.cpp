@@ -8,6 +8,7 @@
 
 #include "sim/base/errors.hpp"
 #include "workloads/auto_greedy.hpp"
+#include "workloads/auto_patterns.hpp"
 #include "workloads/schedules/schedules.hpp"
 
 namespace stepsim {
@@ -46,35 +47,31 @@ void keep_better(std::optional<Candidate>& best, Candidate candidate) {
 // Every schedule of the table that holds a stage once. Interleaved ones with few chunks: each costs messages and
 // memory.
 std::vector<std::pair<std::string, Schedule>> table_schedules(const AutoRequest& request) {
-  constexpr int most_chunks = 4;
   std::vector<std::pair<std::string, Schedule>> all;
   for (const ScheduleKind& kind : schedules()) {
     if (kind.copies != 1) continue;
     const int first = kind.fixed_chunks != 0 ? kind.fixed_chunks : 2;
-    const int last = kind.fixed_chunks != 0 ? kind.fixed_chunks : most_chunks;
+    const int last = kind.fixed_chunks != 0 ? kind.fixed_chunks : request.most_chunks;
     for (int chunks = first; chunks <= last; ++chunks) {
       const ScheduleShape shape{request.ranks, chunks, request.microbatches};
-      if (kind.refuses(shape).empty()) all.emplace_back(kind.name, kind.make(shape));
+      if (chunks <= std::max(1, request.most_chunks) && kind.refuses(shape).empty())
+        all.emplace_back(kind.name, kind.make(shape));
     }
   }
   return all;
 }
 
-// Rules worth trying, found by trying more: each of them wins for some request.
+// Rules worth trying: of some four hundred these were the best, or within a thousandth of it, on random requests.
 std::vector<Preference> preferences(int chunks) {
   std::vector<Preference> all;
-  for (const bool later_first : {true, false}) {
-    if (chunks == 1 && !later_first) continue;
-    for (const bool last_gradient_first : {true, false}) {
-      if (chunks == 1 && !last_gradient_first) continue;
-      for (const double patience : {1.0, 0.5, 0.0}) {
-        for (const double hold : {0.0, 0.5, 1.0}) {
-          for (const double share : {1.0, 0.85, 0.7}) {
-            for (const double slope : {0.0, 0.5, 1.0}) {
-              all.push_back({later_first, last_gradient_first, patience, hold, share, slope});
-            }
-          }
-        }
+  for (const double patience : {1.0, 0.75, 0.5, 0.25, 0.0}) {
+    for (const double hold : {0.0, 0.5}) {
+      if (chunks == 1) {
+        for (const double slope : {0.0, 0.5}) all.push_back({.patience = patience, .hold = hold, .slope = slope});
+        continue;
+      }
+      for (const bool later_first : {true, false}) {
+        for (const bool last_first : {true, false}) all.push_back({later_first, last_first, patience, hold});
       }
     }
   }
@@ -111,6 +108,32 @@ void try_kept_orders(const AutoRequest& request, std::vector<Schedule> orders, s
   }
 }
 
+// Written pass by pass, on one chunk a rank and on two in a V.
+void try_new_orders(const AutoRequest& request, std::optional<Candidate>& best) {
+  for (int chunks = 1; chunks <= std::min(2, request.most_chunks); ++chunks) {
+    Schedule empty = chunks == 1 ? looped_schedule(request.ranks, 1, request.microbatches)
+                                 : v_schedule(request.ranks, request.microbatches);
+    try_greedy(request, greedy_request(request, std::move(empty)), preferences(chunks), best);
+  }
+}
+
+void refuse(const AutoRequest& request) {
+  std::vector<Problem> problems;
+  const auto add = [&](std::string reason) { problems.push_back({"", 0, "", std::move(reason)}); };
+  if (request.ranks < 1) add(fmt::format("{} pipeline ranks: at least 1", request.ranks));
+  if (request.microbatches < 1) add(fmt::format("{} microbatches: at least 1", request.microbatches));
+  if (request.most_chunks < 1) add(fmt::format("at most {} chunks a rank: at least 1", request.most_chunks));
+  if (!(request.memory_cap >= 1)) {
+    add(fmt::format("memory for {} microbatches in flight a rank: at least 1 must fit", request.memory_cap));
+  }
+  const std::size_t stages = request.times.stages.size();
+  if (stages != 1 && stages != static_cast<std::size_t>(std::max(request.ranks, 0))) {
+    add(fmt::format("pass times of {} parts of the model: one for all or one for each of {} ranks", stages,
+                    request.ranks));
+  }
+  if (!problems.empty()) throw InputError(std::move(problems));
+}
+
 }  // namespace
 
 PassTimes cut_times(const PassTimes& times, int ranks, int stages) {
@@ -139,9 +162,7 @@ PassTimes cut_times(const PassTimes& times, int ranks, int stages) {
 }
 
 AutoSchedule automatic_schedule(const AutoRequest& request) {
-  if (request.memory_cap < 1) {
-    throw InputError({{"", 0, "", fmt::format("{} microbatches in flight: at least 1 must fit", request.memory_cap)}});
-  }
+  refuse(request);
   std::optional<Candidate> best;
   std::vector<Schedule> orders;
   for (auto& [name, schedule] : table_schedules(request)) {
@@ -154,12 +175,14 @@ AutoSchedule automatic_schedule(const AutoRequest& request) {
     result.best_named = best->origin;
     result.best_named_makespan = best->makespan;
   }
-  try_kept_orders(request, std::move(orders), best);
-  for (Schedule shape :
-       {looped_schedule(request.ranks, 1, request.microbatches), v_schedule(request.ranks, request.microbatches)}) {
-    const int chunks = static_cast<int>(shape.placement[0].size());
-    try_greedy(request, greedy_request(request, std::move(shape)), preferences(chunks), best);
+  if (request.most_chunks >= 2) {
+    constexpr std::size_t patterns = 24;
+    const ScheduleShape shape{request.ranks, 2, request.microbatches};
+    for (Schedule& order : v_pattern_schedules(shape, request.memory_cap * 2, patterns))
+      orders.push_back(std::move(order));
   }
+  try_kept_orders(request, std::move(orders), best);
+  try_new_orders(request, best);
   result.schedule = std::move(best->schedule);
   result.makespan = best->makespan;
   result.memory = best->memory;

@@ -12,13 +12,13 @@ namespace stepsim {
 struct AutoRequest {
   int ranks = 1;
   int microbatches = 1;
-  // Times of one microbatch in each rank's share of the model (`stages`: one for each rank, or a single one for all),
-  // of a message between ranks, and of an overlapped pair of whole-rank passes if pairs may be used.
+  // `stages`: times of one microbatch in each 1/ranks of the model's depth, in order, or a single one for all alike;
+  // `communication`: a message between ranks; `pair`: an overlapped pair of passes of such a part, if there are any.
   PassTimes times;
-  // The most activations a rank may hold, in activations of one microbatch in a rank's share of the model: 1F1B needs
-  // `ranks`. Below 1 nothing fits.
+  // The most activations a rank may hold, in activations of one microbatch in 1/ranks of the model: 1F1B needs `ranks`.
   double memory_cap = 0;
   double kept_for_weight = 1;  // part of an activation that the weight gradient still needs (schedule_times.hpp)
+  int most_chunks = 4;         // a rank may hold
 };
 
 struct AutoSchedule {
@@ -30,12 +30,12 @@ struct AutoSchedule {
   Seconds best_named_makespan;
 };
 
-// The shortest schedule found: never longer than any schedule of the table that holds a stage once and fits, and the
-// same for the same request. Throws InputError when the cap is below one microbatch.
+// The shortest schedule found: never longer than any schedule of the table that fits and holds every stage once, and
+// the same for the same request. Throws InputError when not even one microbatch fits, or a number is out of range.
 //
-// Candidates: the table's schedules; schedules written pass by pass as time goes on, under many rules of preference,
-// with one chunk a rank or two in a V; then weight gradients and neighbouring passes of the best are exchanged as long
-// as that shortens it.
+// Tried are: the table's schedules as they are; their forward passes and input gradients in their order, and those of
+// further V patterns of the memory at hand, with the weight gradients placed anew where ranks would wait; and orders
+// written pass by pass as time goes on, under several rules of preference, with one chunk a rank and with two in a V.
 AutoSchedule automatic_schedule(const AutoRequest& request);
 
 // The model's times cut anew into `stages` equal parts: a part takes its share of each rank's share that it covers.

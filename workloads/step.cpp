@@ -28,6 +28,17 @@ std::int32_t Book::label(const std::string& text) {
   return static_cast<std::int32_t>(labels_.size() - 1);
 }
 
+PatternKey pattern_key(const ParallelPlan& plan, const CollectiveCall& call) {
+  const Algorithms& a = plan.collectives;
+  switch (call.operation) {
+    case Operation::all_gather: return {call.operation, a.all_gather, false};
+    case Operation::reduce_scatter: return {call.operation, a.reduce_scatter, false};
+    case Operation::all_reduce: return {call.operation, a.all_reduce, false};
+    case Operation::all_to_all: return {call.operation, call.routed ? a.all_to_all : "pairwise", call.routed};
+    default: return {call.operation, "auto", false};
+  }
+}
+
 std::vector<Channel> channels_of(const Schedule& schedule) {
   std::vector<Channel> channels;
   const int directions = 1 + *std::max_element(schedule.microbatch_direction.begin(), schedule.microbatch_direction.end());
@@ -97,18 +108,21 @@ Lists expert_lists(const Grid& grid, int copies) {
   return join_mirrored(groups_by(plain, expert_replicas_key), plain, copies);
 }
 
-int shards(const ParallelPlan& plan, int gpus_per_node, int replicas) {
+// Ranks over which a state that `lists` of ranks hold alike is cut. "node": those of a list that share a node.
+int shards(const ParallelPlan& plan, const ClusterSpec& cluster, const Lists& lists) {
   if (plan.parallel.zero == 0) return 1;
-  const int wanted = plan.parallel.zero_group == 0    ? replicas
-                     : plan.parallel.zero_group == -1 ? gpus_per_node
-                                                      : plan.parallel.zero_group;
-  return std::min(wanted, replicas);
+  const std::vector<RankId>& list = lists[0];
+  const auto on_first_node = std::count_if(list.begin(), list.end(), [&](RankId r) { return cluster.node_of(r) == cluster.node_of(list[0]); });
+  const auto all = static_cast<int>(list.size());
+  if (plan.parallel.zero_group == 0) return all;
+  return plan.parallel.zero_group == -1 ? static_cast<int>(on_first_node) : std::min(plan.parallel.zero_group, all);
 }
 
 class StepBuilder {
  public:
-  StepBuilder(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail)
-      : cluster_(cluster), plan_(plan), detail_(detail), grid_(make_grid(plan, cluster.ranks())),
+  StepBuilder(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
+              const ClusterSpec& planned_on)
+      : cluster_(cluster), planned_on_(planned_on), plan_(plan), detail_(detail), grid_(make_grid(plan, cluster.ranks())),
         blocks_(make_blocks(model, plan)), context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
     make_schedule();
     price();
@@ -142,20 +156,66 @@ class StepBuilder {
     if (shared) step_.graph.sms = cluster_.gpu.sms;
     for (const Block& block : blocks_.kinds) {
       auto& of_kind = context_.segments.emplace_back();
+      auto& planned = context_.planned_segments.emplace_back();
       for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::input_gradient, PassKind::weight_gradient}) {
         of_kind[static_cast<std::size_t>(pass)] = segments_of(block, pass, cluster_.gpu, context_.compute_sms);
+        planned[static_cast<std::size_t>(pass)] = segments_of(block, pass, planned_on_.gpu, context_.compute_sms);
       }
     }
     std::vector<double> seconds;
     for (int b = 0; b < blocks_.size(); ++b) {
-      seconds.push_back(seconds_of(context_.segments_of_block(b, PassKind::forward)) +
-                        seconds_of(context_.segments_of_block(b, PassKind::backward)));
+      const auto& planned = context_.planned_segments[blocks_.kind_of[b]];
+      seconds.push_back(seconds_of(planned[static_cast<std::size_t>(PassKind::forward)]) +
+                        seconds_of(planned[static_cast<std::size_t>(PassKind::backward)]));
     }
+    plan_collectives();
     step_.stage_blocks = split_into_stages(plan_, step_.schedule.stages, seconds);
     context_.dense_replicas = grid_.data * grid_.context * context_.copies;
     context_.expert_replicas = grid_.expert_data * context_.copies;
-    context_.dense_shards = shards(plan_, cluster_.gpus_per_node, context_.dense_replicas);
-    context_.expert_shards = shards(plan_, cluster_.gpus_per_node, context_.expert_replicas);
+    dense_ = dense_lists(grid_, context_.copies);
+    expert_ = expert_lists(grid_, context_.copies);
+    context_.dense_shards = shards(plan_, cluster_, dense_);
+    context_.expert_shards = shards(plan_, cluster_, expert_);
+  }
+
+  // Times of the blocks' collectives in the first group of their kind.
+  void plan_collectives() {
+    std::map<std::pair<GroupKind, PatternKey>, Pattern> patterns;
+    for (const auto& of_kind : context_.planned_segments) {
+      for (const auto& segments : of_kind) {
+        for (const Segment& s : segments) {
+          if (s.call == nullptr || context_.planned_seconds.contains(s.call)) continue;
+          const PatternKey key = pattern_key(plan_, *s.call);
+          auto [it, fresh] = patterns.try_emplace({s.call->group, key});
+          if (fresh) {
+            it->second = make_pattern(planned_on_, groups_by(grid_, key_of(s.call->group))[0], key.operation, key.algorithm,
+                                      key.routed ? routing() : TokenRouting{}, Detail::aggregate);
+          }
+          context_.planned_seconds[s.call] = alone(it->second, s.call->payload.value);
+        }
+      }
+    }
+  }
+
+  static GroupKey key_of(GroupKind kind) {
+    switch (kind) {
+      case GroupKind::tensor: return tensor_key;
+      case GroupKind::context: return context_key;
+      case GroupKind::expert: return expert_key;
+      case GroupKind::expert_tensor: break;
+    }
+    return expert_tensor_key;
+  }
+
+  // Seconds of a call that has its links to itself.
+  double alone(const Pattern& pattern, double payload) const {
+    double seconds = 0;
+    for (const Part& part : pattern.parts) {
+      double per_byte = 0;
+      for (const Load& load : part.loads) per_byte = std::max(per_byte, load.legs / planned_on_.bandwidth[load.link].value);
+      seconds = std::max(seconds, part.alpha + payload * part.bytes_per_payload * per_byte);
+    }
+    return seconds;
   }
 
   void copy_links() {
@@ -184,13 +244,12 @@ class StepBuilder {
     add_groups(kContext, Dimension::context, groups_by(grid_, context_key));
     add_groups(kExpert, Dimension::expert, groups_by(grid_, expert_key));
     add_groups(kExpertTensor, Dimension::expert, groups_by(grid_, expert_tensor_key));
-    const Lists dense = dense_lists(grid_, context_.copies), expert = expert_lists(grid_, context_.copies);
-    add_groups(kGatherDense, Dimension::gather, cut(dense, context_.dense_shards, false));
-    add_groups(kGatherExpert, Dimension::gather, cut(expert, context_.expert_shards, false));
-    add_groups(kReduceDense, Dimension::reduce, cut(dense, context_.dense_shards, false));
-    add_groups(kReduceExpert, Dimension::reduce, cut(expert, context_.expert_shards, false));
-    add_groups(kReplicaDense, Dimension::reduce, cut(dense, context_.dense_shards, true));
-    add_groups(kReplicaExpert, Dimension::reduce, cut(expert, context_.expert_shards, true));
+    add_groups(kGatherDense, Dimension::gather, cut(dense_, context_.dense_shards, false));
+    add_groups(kGatherExpert, Dimension::gather, cut(expert_, context_.expert_shards, false));
+    add_groups(kReduceDense, Dimension::reduce, cut(dense_, context_.dense_shards, false));
+    add_groups(kReduceExpert, Dimension::reduce, cut(expert_, context_.expert_shards, false));
+    add_groups(kReplicaDense, Dimension::reduce, cut(dense_, context_.dense_shards, true));
+    add_groups(kReplicaExpert, Dimension::reduce, cut(expert_, context_.expert_shards, true));
     add_channels();
   }
 
@@ -259,6 +318,7 @@ class StepBuilder {
   }
 
   const ClusterSpec& cluster_;
+  const ClusterSpec& planned_on_;
   const ParallelPlan& plan_;
   Detail detail_;
   Step step_;
@@ -267,12 +327,14 @@ class StepBuilder {
   std::vector<Channel> channels_;
   StepContext context_;
   Book book_;
+  Lists dense_, expert_;  // ranks that hold the same dense parameters, the same experts
 };
 
 }  // namespace
 
-Step make_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail) {
-  return StepBuilder(model, cluster, plan, detail).build();
+Step make_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
+               const ClusterSpec* planned_on) {
+  return StepBuilder(model, cluster, plan, detail, planned_on == nullptr ? cluster : *planned_on).build();
 }
 
 }  // namespace stepsim

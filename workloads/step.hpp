@@ -25,6 +25,9 @@ struct Step {
 };
 
 // `plan` must have passed check(). Throws std::invalid_argument when a collective's algorithm does not fit a group.
-Step make_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail);
+// The order of kernels in overlapped pairs and the split of layers into stages are decided on `planned_on`: a what-if
+// (a faster wire) gives the cluster as it was, so that only times change. By default it is the cluster itself.
+Step make_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
+               const ClusterSpec* planned_on = nullptr);
 
 }  // namespace stepsim

@@ -33,8 +33,10 @@ struct PatternKey {
   std::string algorithm;
   bool routed = false;
 
-  bool operator==(const PatternKey&) const = default;
+  auto operator<=>(const PatternKey&) const = default;
 };
+// The plan's algorithm for a block's collective.
+PatternKey pattern_key(const ParallelPlan& plan, const CollectiveCall& call);
 
 // Patterns that the programs call on each slot, and texts of labels: filled while programs are made.
 class Book {
@@ -78,8 +80,19 @@ struct StepContext {
   // Priced segments: [kind of block][pass kind].
   std::vector<std::array<std::vector<Segment>, 4>> segments = {};
 
+  // What whoever wrote the plan's kernels down expected: compute seconds and collectives' times, alone on their wires,
+  // on the planned cluster. They decide orders, never times.
+  std::vector<std::array<std::vector<Segment>, 4>> planned_segments = {};
+  std::map<const CollectiveCall*, double> planned_seconds = {};
+
   const std::vector<Segment>& segments_of_block(int block, PassKind pass) const {
     return segments[blocks.kind_of[block]][static_cast<std::size_t>(pass)];
+  }
+  double planned_seconds_of(int block, PassKind pass, int segment) const {
+    const Segment& s = planned_segments[blocks.kind_of[block]][static_cast<std::size_t>(pass)][segment];
+    if (s.call == nullptr) return s.seconds;
+    const auto known = planned_seconds.find(s.call);
+    return known == planned_seconds.end() ? 0 : known->second;
   }
 };
 

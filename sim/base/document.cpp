@@ -20,13 +20,20 @@ class FormCheck : public YAML::EventHandler {
   struct TooDeep {
     int line;
   };
+  struct Stray {
+    int line;
+  };
   struct Finding {
     int line;
     std::string key, reason;
   };
   std::vector<Finding> findings;
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  // A stray ',' or ']' between documents starts an empty one without being read, again and again.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos == last_start_) throw Stray{mark.line + 1};
+    last_start_ = mark.pos;
+  }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { value(mark, ""); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
@@ -79,6 +86,7 @@ class FormCheck : public YAML::EventHandler {
   }
 
   std::vector<Level> levels_;
+  int last_start_ = -1;
 };
 
 std::string joined(const std::string& prefix, const std::string& key) {
@@ -106,6 +114,8 @@ std::optional<YAML::Node> parse(Reading& reading, const std::string& text, const
     return YAML::Load(text);
   } catch (const FormCheck::TooDeep& error) {
     reading.problems.push_back({file, line(error.line), prefix, "is nested too deeply to be meant"});
+  } catch (const FormCheck::Stray& error) {
+    reading.problems.push_back({file, line(error.line), prefix, "is not YAML: a stray , or ] or }"});
   } catch (const YAML::Exception& error) {
     reading.problems.push_back({file, line(error.mark.line + 1), prefix, fmt::format("is not YAML: {}", error.msg)});
   }

@@ -15,7 +15,10 @@ std::string to_text(const Problem& p) {
 }
 
 InputError::InputError(std::vector<Problem> problems) : problems_(std::move(problems)) {
-  for (const Problem& p : problems_) text_ += (text_.empty() ? "" : "\n") + to_text(p);
+  for (const Problem& p : problems_) {
+    if (!text_.empty()) text_ += "\n";
+    text_ += to_text(p);
+  }
 }
 
 }  // namespace stepsim

@@ -83,14 +83,6 @@ Activity activity_of(const StepGraph& graph, const Timeline& timeline, std::size
   return {compute_of(graph, timeline, rank), unite_all(std::move(moving)), unite_all(std::move(waiting))};
 }
 
-int stage_of(const Program& program) {
-  std::pair<int, int> lowest{-1, -1};  // chunk, stage
-  for (const Op& op : program.ops) {
-    if (op.tags.stage < 0) continue;
-    const std::pair<int, int> place{op.tags.chunk, op.tags.stage};
-    if (lowest.second < 0 || place < lowest) lowest = place;
-  }
-  return std::max(lowest.second, 0);
-}
+int stage_of(const Program& program) { return program.pipeline_rank; }
 
 }  // namespace stepsim

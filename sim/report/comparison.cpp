@@ -59,12 +59,13 @@ std::string reason(const Report& loser, const Report& winner) {
   const double a = gpu_seconds_per_token(loser), b = gpu_seconds_per_token(winner);
   const std::array<double, 4> excess{mine.compute * a - best.compute * b, mine.exposed * a - best.exposed * b,
                                      mine.wait * a - best.wait * b, mine.bubble * a - best.bubble * b};
-  const auto part = std::max_element(excess.begin(), excess.end()) - excess.begin();
+  // A wire that needs longer than compute keeps the step longer than compute, whatever hides behind what.
   const WireNeed wire = largest_wire(loser);
-  if (part != 0 && wire.seconds > loser.roofline.compute_s) {
+  if (wire.seconds > loser.roofline.compute_s) {
     return fmt::format("needs {} on {} for {} of compute", seconds_text(wire.seconds), wire.wire,
                        seconds_text(loser.roofline.compute_s));
   }
+  const auto part = std::max_element(excess.begin(), excess.end()) - excess.begin();
   const auto against = [](std::string_view does, double share, double other, std::string_view tail) {
     return fmt::format("{} {} of the step{} (the winner {})", does, percent_text(share), tail, percent_text(other));
   };

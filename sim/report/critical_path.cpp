@@ -173,6 +173,7 @@ CriticalPath critical_path(const StepGraph& graph, const Timeline& timeline) {
     path.by_kind[part.kind] += part.seconds;
     path.by_dimension[part.dimension] += part.seconds;
     path.by_phase[part.phase] += part.seconds;
+    path.by_rank[part.rank] += part.seconds;
     if (!part.wire.empty()) path.by_wire[part.wire] += part.seconds;
   }
   return path;

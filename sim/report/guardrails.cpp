@@ -101,19 +101,29 @@ Warnings guardrails(const StepGraph& graph, const Report& report) {
 }
 
 Warnings verdict_guardrails(const Report& report) {
+  Warnings warnings;
+  for (const Elasticity& e : report.verdict.elasticities) {
+    if (e.value > -0.005) continue;
+    warnings.push_back(
+        fmt::format("a faster {} makes the step longer (elasticity {:.3f}): events change their order, so "
+                    "that elasticities hold for small changes only",
+                    resource_text(e.resource), e.value));
+  }
   const std::string& roofline = report.roofline.bound;
   const bool compute_roofline = roofline == "compute" || roofline == "hbm";
-  if (roofline.empty() || compute_roofline == (report.verdict.bound == "compute")) return {};
+  if (roofline.empty() || compute_roofline == (report.verdict.bound == "compute")) return warnings;
   if (compute_roofline) {
-    return {
+    warnings.push_back(
         fmt::format("the roofline says bound by {}, the simulation says by communication ({}): the wires would be "
                     "fast enough if their transfers hid behind compute, and they do not",
-                    resource_text(roofline), report.verdict.resource)};
+                    resource_text(roofline), report.verdict.resource));
+  } else {
+    warnings.push_back(
+        fmt::format("the roofline says bound by {}, the simulation says by {}: that wire's busiest port is not on the "
+                    "critical path for most of the step",
+                    resource_text(roofline), resource_text(report.verdict.resource)));
   }
-  return {
-      fmt::format("the roofline says bound by {}, the simulation says by {}: that wire's busiest port is not on the "
-                  "critical path for most of the step",
-                  resource_text(roofline), resource_text(report.verdict.resource))};
+  return warnings;
 }
 
 }  // namespace stepsim

@@ -117,7 +117,8 @@ Json memory_json(const Report& report) {
 }
 
 Json path_json(const CriticalPath& path) {
-  Json parts = Json::array();
+  Json parts = Json::array(), ranks = Json::array();
+  for (const auto& [rank, seconds] : path.by_rank) ranks.push_back({{"rank", rank}, {"seconds", seconds}});
   for (const PathPart& part : path.parts) {
     parts.push_back({{"kind", part.kind},
                      {"dimension", part.dimension},
@@ -130,6 +131,7 @@ Json path_json(const CriticalPath& path) {
           {"by_dimension", with_unit(path.by_dimension, "_s")},
           {"by_wire", with_unit(path.by_wire, "_s")},
           {"by_phase", with_unit(path.by_phase, "_s")},
+          {"by_rank", std::move(ranks)},
           {"parts", std::move(parts)}};
 }
 

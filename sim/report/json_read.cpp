@@ -121,6 +121,7 @@ CriticalPath read_path(const Json& json) {
   path.by_dimension = map_of(json.at("by_dimension"), "_s");
   path.by_wire = map_of(json.at("by_wire"), "_s");
   path.by_phase = map_of(json.at("by_phase"), "_s");
+  for (const Json& rank : json.at("by_rank")) path.by_rank[rank.at("rank").get<int>()] = number(rank, "seconds");
   for (const Json& part : json.at("parts")) {
     path.parts.push_back({part.at("kind").get<std::string>(), part.at("dimension").get<std::string>(),
                           part.at("wire").get<std::string>(), part.at("phase").get<std::string>(),

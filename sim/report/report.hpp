@@ -88,6 +88,7 @@ struct PathPart {
 struct CriticalPath {
   std::vector<PathPart> parts;  // from the first to the last event; seconds sum to the step time
   std::map<std::string, double> by_kind, by_dimension, by_wire, by_phase;
+  std::map<int, double> by_rank;
 };
 
 struct Roofline {  // of the worst rank

@@ -12,8 +12,9 @@
 namespace stepsim {
 namespace {
 
-// "  step time      26.7 s": a fact on a line, continued under its value.
+// "  step time      26.7 s": a fact on a line, continued under its value; nothing when there is no value.
 std::string fact(std::string_view name, std::string_view value) {
+  if (value.empty()) return "";
   return wrap(fmt::format("  {:<16} {}", name, value), page_width, 19) + "\n";
 }
 
@@ -44,15 +45,18 @@ std::string headline(const Report& report) {
   if (report.facts.peak_flops_per_gpu > 0) {
     text += fact("MFU, HFU", fmt::format("{}, {}", percent_text(model_utilisation(report)),
                                          percent_text(hardware_utilisation(report))));
-    if (!report.facts.flops_convention.empty()) text += fact("  counted as", report.facts.flops_convention);
+    text += fact("  counted as", report.facts.flops_convention);
   }
   return text + "\n";
 }
 
+// In the order in which a step runs through them.
 std::string phases(const Report& report) {
   std::string list;
-  for (const auto& [phase, seconds] : report.phases) {
-    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", phase, seconds_text(seconds));
+  for (int p = 0; p <= static_cast<int>(Phase::other); ++p) {
+    const auto found = report.phases.find(std::string(to_text(static_cast<Phase>(p))));
+    if (found == report.phases.end()) continue;
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", found->first, seconds_text(found->second));
   }
   return list.empty() ? "" : "Compute by phase (mean of all GPUs)\n" + wrap("  " + list, page_width, 2) + "\n\n";
 }
@@ -67,7 +71,8 @@ std::string warnings(const Report& report) {
 std::string engine_facts(const EngineFacts& engine) {
   std::string text = fmt::format("{}, detail {}, ", engine.name, engine.detail);
   text += engine.folded
-              ? fmt::format("folded to {} representatives", number_text(static_cast<double>(engine.representatives)))
+              ? fmt::format("folded to {} representative{}", number_text(static_cast<double>(engine.representatives)),
+                            engine.representatives == 1 ? "" : "s")
               : fmt::format("{} ranks unfolded", number_text(static_cast<double>(engine.representatives)));
   text += fmt::format(", {} events", number_text(static_cast<double>(engine.events)));
   if (engine.wall_s > 0) text += fmt::format(", {} wall", seconds_text(engine.wall_s));
@@ -79,12 +84,12 @@ std::string inputs(const Report& report) {
   const InputNames& in = report.inputs;
   std::string text = "What was simulated\n";
   text += fact("model", in.model) + fact("cluster", in.cluster) + fact("plan", in.plan);
-  if (!in.schedule.empty()) text += fact("schedule", in.schedule);
-  if (!in.rates.empty()) text += fact("rates", in.rates);
+  text += fact("schedule", in.schedule);
+  text += fact("rates", in.rates);
   if (!in.scenario.empty() && in.scenario != "none") text += fact("scenario", in.scenario);
   std::string overrides;
   for (const std::string& override : in.overrides) overrides += (overrides.empty() ? "" : " ") + override;
-  if (!overrides.empty()) text += fact("overrides", overrides);
+  text += fact("overrides", overrides);
   return text + fact("engine", engine_facts(report.engine));
 }
 

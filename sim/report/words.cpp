@@ -10,7 +10,7 @@
 namespace stepsim {
 
 std::string seconds_text(double seconds) {
-  return to_text(Seconds(seconds));
+  return to_text(Seconds(seconds + 0.0));  // "0 s", never "-0 s"
 }
 std::string bytes_text(double bytes) {
   return to_text(Bytes(bytes));

@@ -35,7 +35,7 @@ TEST(Order, WrittenOut) {
 }
 
 TEST(Order, DualPipePhaseCounts) {
-  // DeepSeek's formulas, 2(H-r-1); r+1; H-r-1; N/2-PP+r+1; H-r-1; r+1; H-r-1; r+1, worked out for PP 16, N 120, r 0 and 7.
+  // 2(H-r-1); r+1; H-r-1; N/2-PP+r+1; H-r-1; r+1; H-r-1; r+1 with H = PP/2, worked out for PP 16, N 120, r 0 and 7.
   EXPECT_EQ(dualpipe_phases({8, 0, 60}), (std::array<int, 8>{14, 1, 7, 45, 7, 1, 7, 1}));
   EXPECT_EQ(dualpipe_phases({8, 7, 60}), (std::array<int, 8>{0, 8, 0, 52, 0, 8, 0, 8}));
 }

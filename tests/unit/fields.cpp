@@ -142,6 +142,9 @@ TEST(Fields, FormOfTheFile) {
   EXPECT_EQ(problems(std::string("tensor: 1\0", 10)), (Texts{"0 : holds zero bytes; a YAML text is due"}));
   EXPECT_EQ(problems(std::string(100000, '[')), (Texts{"1 : is nested too deeply to be meant"}));
   EXPECT_EQ(problems("a: " + std::string(100000, '{')), (Texts{"1 : is nested too deeply to be meant"}));
+  EXPECT_EQ(problems(", x"), (Texts{"1 : is not YAML: a stray , or ] or }"}));
+  EXPECT_EQ(problems("tensor: 1\n]\n").size(), 1u);
+  EXPECT_EQ(problems("tensor: 1\n...\n}\n").size(), 1u);
   EXPECT_EQ(problems("tensor: 1\ntensor: 2\n"), (Texts{"2 tensor: stands twice in its mapping; keep one"}));
   EXPECT_EQ(problems("below:\n  depth: 1\n  depth: 1\n"),
             (Texts{"3 below.depth: stands twice in its mapping; keep one"}));

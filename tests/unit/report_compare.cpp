@@ -47,11 +47,18 @@ TEST(ReportCompare, NamesTheWinnerAndWhyTheOthersLose) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
+TEST(ReportCompare, AWireThatNeedsLongerThanComputeIsTheReason) {
+  auto slow = made("slow", 14, 6, 0, 0);  // computes longer than the winner, but its wire is longer still
+  slow.roofline.compute_s = 12;
+  slow.roofline.wire_s = {19, 3};
+  EXPECT_THAT(compare_text({made("fast", 8, 4, 0, 0), slow}), HasSubstr("it needs 19 s on nvlink for 12 s of compute"));
+}
+
 TEST(ReportCompare, TimePerTokenDecidesWhenTokensDiffer) {
   const auto small = made("small", 10, 0, 0, 0, 1000), large = made("large", 15, 0, 0, 0, 2000);
   const std::string text = compare_text({small, large});
   EXPECT_THAT(text, HasSubstr("Winner: large"));
-  EXPECT_THAT(text, HasSubstr("differ in tokens per step"));
+  EXPECT_THAT(text, HasSubstr("tokens per step: they are compared by GPU time per token"));
   EXPECT_THAT(text, HasSubstr("small is 33 % slower"));  // 10 / 1000 against 15 / 2000
 }
 

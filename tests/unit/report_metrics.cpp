@@ -30,6 +30,17 @@ TEST(ReportMetrics, SplitsTheStepOfEachRank) {
   EXPECT_DOUBLE_EQ(rows[1].idle_s, 4);
 }
 
+TEST(ReportMetrics, ARanksStageIsThatOfItsFirstChunksPasses) {
+  auto e = two_ranks();
+  e.graph.programs[1].ops[3].tags.stage = 0;  // the message names its sender's stage
+  e.graph.programs[1].ops[4].tags = {.stage = 5, .chunk = 1};
+  Op pass = e.graph.programs[1].ops[4];
+  pass.tags = {.stage = 9, .chunk = 0};
+  e.graph.programs[1].ops.push_back(pass);
+  e.timeline.spans[1].push_back({12, 12, 12});
+  EXPECT_EQ(split_ranks(e.graph, e.timeline)[1].stage, 9);
+}
+
 TEST(ReportMetrics, WaitingForAPipelineMessageIsBubble) {
   auto e = two_ranks();
   for (auto& group : e.graph.groups) group.patterns[0].operation = "all_gather";

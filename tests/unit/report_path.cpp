@@ -27,6 +27,7 @@ TEST(ReportPath, FollowsTheMemberThatCameLast) {
   EXPECT_EQ(path.by_kind, (std::map<std::string, double>{{"compute", 6}, {"delay", 1}, {"transfer", 5}}));
   EXPECT_EQ(path.by_wire, (std::map<std::string, double>{{"infiniband", 2}, {"nvlink", 3}}));
   EXPECT_EQ(path.by_dimension, (std::map<std::string, double>{{"gather", 2}, {"none", 7}, {"pipeline", 3}}));
+  EXPECT_EQ(path.by_rank, (std::map<int, double>{{0, 6}, {1, 6}}));
   EXPECT_EQ(path.by_phase, (std::map<std::string, double>{{"backward", 3}, {"forward", 3}, {"other", 6}}));
 }
 

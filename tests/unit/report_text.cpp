@@ -114,6 +114,13 @@ TEST(ReportText, RanksAlikeAreOneRow) {
   EXPECT_THAT(text, ::testing::Not(HasSubstr("not shown")));
 }
 
+TEST(ReportText, RoundingNoiseIsNoElasticity) {
+  Report report = testing::example_report();
+  judge(report, {{"compute", 1}, {"hbm", -1e-12}, {"nvlink", -0.0}, {"infiniband", 0}, {"latency", 0}});
+  EXPECT_THAT(to_text(report), ::testing::Not(HasSubstr(" -0")));
+  EXPECT_THAT(to_text(report), ::testing::Not(HasSubstr("ps")));
+}
+
 TEST(ReportText, AnEmptyReportIsText) {
   expect_fits(to_text(Report{}));
 }

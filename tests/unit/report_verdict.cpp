@@ -42,6 +42,13 @@ TEST(ReportVerdict, ComputeBound) {
   EXPECT_THAT(report.warnings, Not(Contains(HasSubstr("roofline"))));
 }
 
+TEST(ReportVerdict, AnElasticityBelowZeroIsAWarning) {
+  Report report = example_report();
+  judge(report, {{"compute", -0.25}, {"infiniband", 0.3}, {"latency", -1e-9}});
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("a faster compute makes the step longer (elasticity -0.250)")));
+  EXPECT_THAT(report.warnings, Not(Contains(HasSubstr("latency"))));
+}
+
 TEST(ReportVerdict, NothingMattersWhenNothingChangesTheStep) {
   Report report = example_report();
   judge(report, {{"compute", 0}, {"latency", 0}});

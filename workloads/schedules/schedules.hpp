@@ -8,9 +8,20 @@
 #include "workloads/schedule.hpp"
 
 // One line a schedule, in the order in which they are listed.
-#define STEPSIM_SCHEDULES(line)                                                                          \
-  line(gpipe) line(one_f_one_b) line(interleaved) line(breadth_first) line(zb_h1) line(zb_h2) line(zb_v) \
-      line(zb_v_half) line(zb_v_min) line(dualpipe) line(dualpipev)
+// clang-format off
+#define STEPSIM_SCHEDULES(line) \
+  line(gpipe) \
+  line(one_f_one_b) \
+  line(interleaved) \
+  line(breadth_first) \
+  line(zb_h1) \
+  line(zb_h2) \
+  line(zb_v) \
+  line(zb_v_half) \
+  line(zb_v_min) \
+  line(dualpipe) \
+  line(dualpipev)
+// clang-format on
 
 namespace stepsim {
 

@@ -17,7 +17,7 @@ enum Kind { f0, f1, i1, i0, w1, w0, kinds };
 // The passes of all ranks in slots of equal length.
 class Slots {
  public:
-  Slots(const ScheduleShape& shape, VBlock (*block)(int, int));
+  Slots(const ScheduleShape& shape, const std::vector<VBlock>& blocks);
 
   void move_together();
   Schedule schedule() const;
@@ -42,11 +42,11 @@ class Slots {
   int end_ = 0;  // slots in use, any rank
 };
 
-Slots::Slots(const ScheduleShape& shape, VBlock (*block)(int, int)) : shape_(shape), ranks_(shape.ranks) {
+Slots::Slots(const ScheduleShape& shape, const std::vector<VBlock>& blocks) : shape_(shape), ranks_(shape.ranks) {
   for (int r = 0; r < shape.ranks; ++r) {
     Rank& rank = ranks_[r];
     for (auto& slots : rank.slot) slots.assign(shape.microbatches, empty);
-    const VBlock offsets = block(shape.ranks, r);
+    const VBlock& offsets = blocks[r];
     for (int m = 0; m < shape.microbatches; ++m) {
       for (int kind = f0; kind <= i0; ++kind) place(rank, offsets[kind] + block_length * m, kind, m);
     }
@@ -157,8 +157,8 @@ Schedule Slots::schedule() const {
 
 }  // namespace
 
-Schedule v_pattern_schedule(const ScheduleShape& shape, VBlock (*block)(int, int)) {
-  Slots slots(shape, block);
+Schedule v_pattern_schedule(const ScheduleShape& shape, const std::vector<VBlock>& blocks) {
+  Slots slots(shape, blocks);
   slots.move_together();
   return slots.schedule();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "workloads/schedule.hpp"
 
@@ -12,9 +13,9 @@ namespace stepsim {
 // the same slot modulo six; the two weight gradients take the slots left.
 using VBlock = std::array<int, 4>;
 
-// The block of every microbatch and rank, then moved together: in the start and the end of the step, where the repeated
-// block leaves slots idle, passes move ahead into them as far as what they need and the memory of the repeated block
-// allow.
-Schedule v_pattern_schedule(const ScheduleShape& shape, VBlock (*block)(int ranks, int rank));
+// The block of every microbatch and rank (`blocks`: one a rank), then moved together: in the start and the end of the
+// step, where the repeated block leaves slots idle, passes move ahead into them as far as what they need and the memory
+// of the repeated block allow.
+Schedule v_pattern_schedule(const ScheduleShape& shape, const std::vector<VBlock>& blocks);
 
 }  // namespace stepsim

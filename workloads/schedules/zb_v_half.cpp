@@ -21,7 +21,9 @@ VBlock block(int ranks, int rank) {
 }
 
 Schedule make(const ScheduleShape& shape) {
-  return v_pattern_schedule(shape, block);
+  std::vector<VBlock> blocks;
+  for (int rank = 0; rank < shape.ranks; ++rank) blocks.push_back(block(shape.ranks, rank));
+  return v_pattern_schedule(shape, blocks);
 }
 
 }  // namespace

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Bad input: exit 2 with every reason on standard error, nothing on standard output, nothing half-written, no crash.
+set -u
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+failures=0
+
+# refused NAME 'text that must stand on standard error' ARGUMENTS...
+refused() {
+  local name=$1 wanted=$2
+  shift 2
+  "$STEPSIM" "$@" >out 2>err
+  local code=$?
+  if ((code != 2)); then echo "$name: exit $code instead of 2"; cat err; ((++failures)); fi
+  if [[ -s out ]]; then echo "$name: standard output is not empty"; ((++failures)); fi
+  if ! grep -qF -- "$wanted" err; then echo "$name: no \"$wanted\" in:"; cat err; ((++failures)); fi
+}
+
+shipped=$STEPSIM_SOURCE_DIR/workloads
+: >empty.yaml
+printf 'name: x\nmodel: [1,\n' >syntax.yaml
+refused "empty file" "empty.yaml" run ./empty.yaml
+refused "syntax error" "syntax.yaml:" run ./syntax.yaml
+refused "no such experiment" "deepseek-v3-dualpipe" run deepseek-v3-dualpip
+refused "no such file" "nowhere.yaml" run ./nowhere.yaml
+refused "nothing named" "model" run
+
+sed 's/schedule:/shedule:/' "$shipped/plans/deepseek-v3-1f1b.yaml" >misspelt.yaml
+refused "misspelt key" "schedule" run deepseek-v3-1f1b --plan ./misspelt.yaml
+refused "misspelt key has its line" "misspelt.yaml:$(grep -n 'shedule:' misspelt.yaml | cut -d: -f1)" check deepseek-v3-1f1b --plan ./misspelt.yaml
+refused "pipeline 7" "parallel.pipeline" run deepseek-v3-1f1b --set plan.parallel.pipeline=7
+refused "expert 3" "parallel.expert" run deepseek-v3-1f1b --set plan.parallel.expert=3
+refused "both at once" "parallel.expert" run deepseek-v3-1f1b --set plan.parallel.pipeline=7 --set plan.parallel.expert=3
+grep -qF "parallel.pipeline" err || { echo "both at once: the other one is missing"; ((++failures)); }
+refused "unknown key" "plan.nonsense" run deepseek-v3-1f1b --set plan.nonsense=1
+refused "unknown document" "plans" run deepseek-v3-1f1b --set plans.schedule=1f1b
+refused "unknown schedule" "1f1b" run deepseek-v3-1f1b --set plan.schedule=1f1
+
+cluster=$STEPSIM_SOURCE_DIR/platforms/h800-256x8.yaml
+sed 's/platform:.*/platform: missing.xml/' "$cluster" >missing.yaml
+refused "missing platform" "missing.xml" run deepseek-v3-1f1b --cluster ./missing.yaml
+sed "s|platform: *|platform: $STEPSIM_SOURCE_DIR/platforms/|; s|gpu: *|gpu: $STEPSIM_SOURCE_DIR/platforms/|; s/nodes: 256/nodes: 512/" "$cluster" >hosts.yaml
+refused "platform lacks hosts" "nic2048" run deepseek-v3-1f1b --cluster ./hosts.yaml
+sed 's/bw="[0-9.]*GBps"/bw="-50GBps"/' "$STEPSIM_SOURCE_DIR/platforms/h800-256x8.xml" >negative.xml
+sed "s|platform: .*|platform: negative.xml|; s|gpu: *|gpu: $STEPSIM_SOURCE_DIR/platforms/|" "$cluster" >negative.yaml
+refused "negative bandwidth" "-50GBps" run deepseek-v3-1f1b --cluster ./negative.yaml
+
+refused "unwritable output" "no/such/folder" run deepseek-v3-1f1b --json no/such/folder/out.json
+refused "two on standard output" "--csv" run deepseek-v3-1f1b --json - --csv -
+mkdir a-folder
+refused "output is a folder" "a-folder" run deepseek-v3-1f1b --trace a-folder
+refused "unknown option" "--nonsense" run deepseek-v3-1f1b --nonsense
+refused "unknown engine" "warp" run deepseek-v3-1f1b --engine warp
+refused "no verb" "subcommand" --set x
+left=$(find . -name '*.part*' -o -name 'out.json' | head -3)
+[[ -z $left ]] || { echo "left behind: $left"; ((++failures)); }
+
+# A plan that does not fit is simulated all the same, and the report leads with it.
+"$STEPSIM" run deepseek-v3-zero3-flat --elasticities off >out 2>err || { echo "overflow: exit $?"; ((++failures)); }
+head -1 out | grep -q "DOES NOT FIT" || { echo "overflow is not reported first"; head -3 out; ((++failures)); }
+exit $((failures > 0))

@@ -1,0 +1,96 @@
+// Bytes of a step by dimension, summed over the events of all ranks, against closed forms.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "support/shipped.hpp"
+#include "workloads/step.hpp"
+
+namespace stepsim {
+namespace {
+
+// DeepSeek-V3: parameters (published shapes, multiplied out by hand).
+constexpr double kTotal = 671'026'419'200, kExpert = 44'040'192, kRouted = 58 * 256 * kExpert, kDense = kTotal - kRouted;
+constexpr double kTokens = 15360.0 * 4096;
+constexpr double kFp8Copy = 7168 + 56 * 4, kBf16Copy = 7168 * 2;
+
+// Payloads by dimension and operation over all ranks of the cluster.
+std::map<std::string, double> payloads(const std::string& experiment, std::vector<std::string> overrides = {}) {
+  const Inputs in = testing::shipped(experiment, std::move(overrides));
+  const Step step = make_step(in.model, in.cluster, in.plan, Detail::aggregate);
+  std::map<std::string, double> sums;
+  for (const Rank& rank : step.graph.ranks) {
+    for (const Op& op : step.graph.programs[rank.program].ops) {
+      if (op.kind != OpKind::transfer) continue;
+      const Group& group = step.graph.groups[rank.slots[op.slot]];
+      sums[std::string(to_text(op.tags.dimension)) + " " + group.patterns[op.pattern].operation] += op.payload_bytes;
+    }
+  }
+  return sums;
+}
+
+void expect_close(const std::map<std::string, double>& found, const std::map<std::string, double>& expected) {
+  for (const auto& [what, bytes] : expected) {
+    ASSERT_TRUE(found.contains(what)) << what;
+    EXPECT_NEAR(found.at(what), bytes, 1e-12 * bytes) << what;
+  }
+  for (const auto& [what, bytes] : found) EXPECT_TRUE(expected.contains(what)) << what << " was not expected: " << bytes;
+}
+
+// Every token passes 58 expert layers: dispatch and its gradient's combine in FP8 with scales, the others in BF16. It
+// crosses 15 stage boundaries there and back, counted at both ends. Each of the two copies of a stage reduces its
+// gradients (FP32) on every data-parallel rank; experts are spread over 64 of them.
+std::map<std::string, double> pipelined_experts(double copies) {
+  return {{"expert all_to_all", 58 * kTokens * 2 * (kFp8Copy + kBf16Copy)},
+          {"pipeline point_to_point", 2 * 2 * 15 * kTokens * 7168 * 2},
+          {"reduce reduce_scatter", 4 * copies * 128 * (kDense + kRouted / 64)},
+          {"gather all_gather", 1 * copies * 128 * (kDense + kRouted / 64)}};
+}
+
+TEST(StepBytes, DualPipe) { expect_close(payloads("deepseek-v3-dualpipe"), pipelined_experts(2)); }
+TEST(StepBytes, OneForwardOneBackward) { expect_close(payloads("deepseek-v3-1f1b"), pipelined_experts(1)); }
+
+// ZeRO-3 gathers every parameter twice a micro-step on each of 2048 ranks, and scatters its gradient once, in BF16.
+TEST(StepBytes, Zero3) {
+  const std::map<std::string, double> one = {{"gather all_gather", 2048 * 2 * kTotal * 2}, {"reduce reduce_scatter", 2048 * kTotal * 2}};
+  expect_close(payloads("deepseek-v3-zero3-flat"), one);
+  expect_close(payloads("deepseek-v3-zero3-hierarchical"), one);
+  std::map<std::string, double> eight;
+  for (const auto& [what, bytes] : one) eight[what] = 8 * bytes;
+  expect_close(payloads("deepseek-v3-zero3-accumulate"), eight);
+}
+
+// With experts spread over 64 ranks a rank gathers 1/64 of them; full recompute repeats the forward's all-to-alls.
+TEST(StepBytes, Zero3WithExperts) {
+  const Inputs in = testing::shipped("deepseek-v3-zero3-ep64");
+  const double tokens = static_cast<double>(in.plan.batch.global_sequences) * 4096;
+  const double steps = static_cast<double>(in.plan.batch.global_sequences) / 2048 / in.plan.batch.microbatch_sequences;
+  const double there = activation_row_bytes(7168, in.plan.precision.dispatch);
+  const double back = activation_row_bytes(7168, in.plan.precision.combine);
+  expect_close(payloads("deepseek-v3-zero3-ep64"),
+               {{"gather all_gather", steps * 2048 * 2 * 2 * (kDense + kRouted / 64)},
+                {"reduce reduce_scatter", steps * 2048 * 2 * (kDense + kRouted / 64)},
+                {"expert all_to_all", 58 * tokens * (in.plan.recompute.full ? 3 : 2) * (there + back)}});
+}
+
+// Resharding after the forward pass or not: one gather less.
+TEST(StepBytes, WithoutResharding) {
+  expect_close(payloads("deepseek-v3-zero3-flat", {"plan.parallel.reshard_after_forward=false"}),
+               {{"gather all_gather", 2048 * kTotal * 2}, {"reduce reduce_scatter", 2048 * kTotal * 2}});
+}
+
+// Hybrid sharding within 64 ranks: scatter there, then all-reduce the 1/64 across the 32 groups.
+TEST(StepBytes, HybridSharding) {
+  expect_close(payloads("deepseek-v3-zero3-flat", {"plan.parallel.zero_group=64"}),
+               {{"gather all_gather", 2048 * 2 * kTotal * 2},
+                {"reduce reduce_scatter", 2048 * kTotal * 2},
+                {"reduce all_reduce", 2048 * kTotal / 64 * 2}});
+}
+
+// A plain data-parallel step (ZeRO-0) all-reduces gradients and gathers nothing.
+TEST(StepBytes, PlainDataParallel) {
+  expect_close(payloads("deepseek-v3-zero3-flat", {"plan.parallel.zero=0"}), {{"reduce all_reduce", 2048 * kTotal * 2}});
+}
+
+}  // namespace
+}  // namespace stepsim

@@ -1,0 +1,19 @@
+// Shipped experiments, with keys replaced.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/inputs.hpp"
+
+namespace stepsim::testing {
+
+inline Inputs shipped(const std::string& experiment, std::vector<std::string> overrides = {}) {
+  Request request;
+  request.experiment = experiment;
+  request.overrides = std::move(overrides);
+  request.home = STEPSIM_SOURCE_DIR;
+  return load(request);
+}
+
+}  // namespace stepsim::testing
