@@ -84,9 +84,9 @@ struct Stream {
 
 struct Program {
   std::string name;             // "pipeline rank 3"
-  std::int32_t pipeline_rank = 0;
   std::vector<Stream> streams;  // [0] computes
   std::vector<Op> ops;          // `after` may only name earlier ops
+  std::int32_t pipeline_rank = 0;
 
   bool operator==(const Program&) const = default;
 };

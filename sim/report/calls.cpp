@@ -1,6 +1,5 @@
 #include "sim/report/calls.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace stepsim {
@@ -82,7 +81,5 @@ Activity activity_of(const StepGraph& graph, const Timeline& timeline, std::size
   }
   return {compute_of(graph, timeline, rank), unite_all(std::move(moving)), unite_all(std::move(waiting))};
 }
-
-int stage_of(const Program& program) { return program.pipeline_rank; }
 
 }  // namespace stepsim

@@ -62,7 +62,4 @@ struct Activity {
 Activity activity_of(const StepGraph& graph, const Timeline& timeline, std::size_t rank);
 Intervals compute_of(const StepGraph& graph, const Timeline& timeline, std::size_t rank);
 
-// Pipeline rank: the model stage that the rank computes as its lowest chunk; 0 when its ops name none.
-int stage_of(const Program& program);
-
 }  // namespace stepsim

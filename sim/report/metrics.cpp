@@ -49,16 +49,12 @@ void sum_wires(std::vector<RankRow>& rows, const StepGraph& graph) {
 }  // namespace
 
 std::vector<RankRow> split_ranks(const StepGraph& graph, const Timeline& timeline) {
-  std::vector<int> stages;  // [program]: ranks share programs
-  stages.reserve(graph.programs.size());
-  for (const Program& program : graph.programs) stages.push_back(stage_of(program));
-
   std::vector<RankRow> rows(graph.ranks.size());
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const Rank& rank = graph.ranks[r];
     rows[r].rank = rank.original;
     rows[r].count = rank.count;
-    rows[r].stage = stages[static_cast<std::size_t>(rank.program)];
+    rows[r].stage = program_of(graph, r).pipeline_rank;
     split_time(rows[r], activity_of(graph, timeline, r), timeline.end);
     sum_work(rows[r], program_of(graph, r), rank.speed);
   }

@@ -59,7 +59,7 @@ class Writer {
   void name(std::size_t r) {
     const Rank& rank = graph_.ranks[r];
     const Program& program = program_of(graph_, r);
-    std::string title = fmt::format("rank {}, stage {}", rank.original, stage_of(program));
+    std::string title = fmt::format("rank {}, stage {}", rank.original, program.pipeline_rank);
     if (rank.count > 1) title += fmt::format(" ({} alike)", rank.count);
     metadata(rank.original, 0, "process_name", "name", as_json(title));
     metadata(rank.original, 0, "process_sort_index", "sort_index", std::to_string(rank.original));

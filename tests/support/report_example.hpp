@@ -6,7 +6,7 @@
 
 #include "sim/report/report.hpp"
 
-namespace stepsim::testing {
+namespace stepsim::toy {
 
 struct Example {
   StepGraph graph;
@@ -31,6 +31,15 @@ inline Op call(int stream, int slot, int pattern, double bytes) {
 
 inline Part part(std::vector<Load> loads, double bytes_per_payload, double alpha = 0, double beta = 0) {
   return {.loads = std::move(loads), .bytes_per_payload = bytes_per_payload, .alpha = alpha, .beta = beta};
+}
+
+inline Program program(std::string name, int pipeline_rank, std::vector<Stream> streams, std::vector<Op> ops) {
+  Program result;
+  result.name = std::move(name);
+  result.pipeline_rank = pipeline_rank;
+  result.streams = std::move(streams);
+  result.ops = std::move(ops);
+  return result;
 }
 
 // Two ranks, ten events, T = 12 s. Wires: nvlink 100 B/s, infiniband 50 B/s a port.
@@ -82,17 +91,14 @@ inline Example two_ranks() {
   };
   const std::vector<Stream> streams{
       {"compute", Dimension::none}, {"gather", Dimension::gather}, {"pipeline", Dimension::pipeline}};
-  g.programs = {
-      {"first",
-       streams,
-       {compute(2, Phase::forward, 0, {}), tagged(gather, Dimension::gather, 2, {}),
-        compute(3, Phase::backward, 0, {1}), tagged(reduce, Dimension::reduce, 3, {2}),
-        tagged(send, Dimension::pipeline, 4, {2})}},
-      {"second",
-       streams,
-       {timed(OpKind::delay, 1, 1), tagged(gather, Dimension::gather, 2, {}), tagged(reduce, Dimension::reduce, 3, {}),
-        tagged(send, Dimension::pipeline, 4, {}), compute(3, Phase::forward, 1, {3})}},
-  };
+  g.programs = {program("first", 0, streams,
+                        {compute(2, Phase::forward, 0, {}), tagged(gather, Dimension::gather, 2, {}),
+                         compute(3, Phase::backward, 0, {1}), tagged(reduce, Dimension::reduce, 3, {2}),
+                         tagged(send, Dimension::pipeline, 4, {2})}),
+                program("second", 1, streams,
+                        {timed(OpKind::delay, 1, 1), tagged(gather, Dimension::gather, 2, {}),
+                         tagged(reduce, Dimension::reduce, 3, {}), tagged(send, Dimension::pipeline, 4, {}),
+                         compute(3, Phase::forward, 1, {3})})};
   g.ranks = {{.program = 0, .slots = {0, 1}, .original = 0}, {.program = 1, .slots = {0, 1}, .original = 1}};
   e.timeline = {.end = 12,
                 .spans = {{{0, 0, 2}, {0, 1, 3}, {3, 3, 6}, {6, 6, 7}, {6, 6, 9}},
@@ -134,4 +140,4 @@ inline Report example_report(const std::string& plan = "toy-pipeline") {
   return analyse(e.graph, e.timeline, names(plan), facts());
 }
 
-}  // namespace stepsim::testing
+}  // namespace stepsim::toy

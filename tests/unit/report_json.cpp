@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Report judged() {
-  Report report = testing::example_report();
+  Report report = toy::example_report();
   judge(report, {{"compute", 0.4}, {"hbm", 0.05}, {"nvlink", 0.2}, {"infiniband", 0.3}, {"latency", 0.1}});
   report.engine.wall_s = 0.25;
   return report;
@@ -59,9 +59,9 @@ TEST(ReportJson, SaysWhatTheReportSays) {
 }
 
 TEST(ReportJson, WiresHaveTheNamesOfTheCluster) {
-  auto e = testing::two_ranks();
+  auto e = toy::two_ranks();
   e.graph.tiers = {"pcie", "ethernet"};
-  const Json json = Json::parse(to_json(analyse(e.graph, e.timeline, testing::names("x"), testing::facts())));
+  const Json json = Json::parse(to_json(analyse(e.graph, e.timeline, toy::names("x"), toy::facts())));
   expect_keys(json["ranks"][0], {"pcie_bytes", "ethernet_bytes"});
   expect_keys(json["roofline"], {"pcie_s", "ethernet_s"});
 }

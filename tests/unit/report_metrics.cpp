@@ -6,7 +6,7 @@
 namespace stepsim {
 namespace {
 
-using testing::two_ranks;
+using toy::two_ranks;
 
 TEST(ReportMetrics, SplitsTheStepOfEachRank) {
   const auto e = two_ranks();
@@ -28,17 +28,6 @@ TEST(ReportMetrics, SplitsTheStepOfEachRank) {
   EXPECT_DOUBLE_EQ(rows[1].wait_s, 3);                   // [3,6] for the reduction
   EXPECT_DOUBLE_EQ(rows[1].bubble_s, 1);                 // [0,1]: a posted receive is no wait, a delay no compute
   EXPECT_DOUBLE_EQ(rows[1].idle_s, 4);
-}
-
-TEST(ReportMetrics, ARanksStageIsThatOfItsFirstChunksPasses) {
-  auto e = two_ranks();
-  e.graph.programs[1].ops[3].tags.stage = 0;  // the message names its sender's stage
-  e.graph.programs[1].ops[4].tags = {.stage = 5, .chunk = 1};
-  Op pass = e.graph.programs[1].ops[4];
-  pass.tags = {.stage = 9, .chunk = 0};
-  e.graph.programs[1].ops.push_back(pass);
-  e.timeline.spans[1].push_back({12, 12, 12});
-  EXPECT_EQ(split_ranks(e.graph, e.timeline)[1].stage, 9);
 }
 
 TEST(ReportMetrics, WaitingForAPipelineMessageIsBubble) {
@@ -136,8 +125,8 @@ TEST(ReportMetrics, LinksCarryWhatTheGroupsCallsPutOnThem) {
 }
 
 // One rank stands for 8, one group for 4; 4 legs of them cross the shared spine, 1 the rank's own port.
-testing::Example folded() {
-  testing::Example e;
+toy::Example folded() {
+  toy::Example e;
   StepGraph& g = e.graph;
   g.tiers = {"infiniband"};
   g.links = {{.name = "nic", .capacity = 10, .tier = 0, .owner = 0, .count = 8},
@@ -145,18 +134,18 @@ testing::Example folded() {
   g.groups = {{.name = "pairs",
                .dimension = Dimension::reduce,
                .endpoints = {{0, 0}},
-               .patterns = {{"all_reduce", "ring", {testing::part({{0, 1}, {1, 4}}, 1)}}},
+               .patterns = {{"all_reduce", "ring", {toy::part({{0, 1}, {1, 4}}, 1)}}},
                .size = 2,
                .count = 4}};
-  const Op call = testing::call(1, 0, 0, 10);
-  g.programs = {{"only", {{"compute", Dimension::none}, {"reduce", Dimension::reduce}}, {call, call}}};
+  const Op call = toy::call(1, 0, 0, 10);
+  g.programs = {toy::program("only", 0, {{"compute", Dimension::none}, {"reduce", Dimension::reduce}}, {call, call})};
   g.ranks = {{.program = 0, .slots = {0}, .count = 8, .original = 0}};
   e.timeline = {.end = 4, .spans = {{{0, 0, 2}, {2, 2, 4}}}, .events = 2};
   return e;
 }
 
 TEST(ReportMetrics, AFoldedLinkCarriesItsLegs) {
-  const testing::Example e = folded();
+  const toy::Example e = folded();
   const auto links = collect_links(e.graph, e.timeline);
   ASSERT_EQ(links.size(), 2u);
   EXPECT_EQ(links[0].name, "spine");
@@ -170,7 +159,7 @@ TEST(ReportMetrics, AFoldedLinkCarriesItsLegs) {
 }
 
 TEST(ReportMetrics, AnUnlabelledCollectiveIsNamedByItsOperation) {
-  const testing::Example e = folded();
+  const toy::Example e = folded();
   const auto rows = collect_collectives(e.graph, e.timeline);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].name, "all_reduce");
@@ -180,7 +169,7 @@ TEST(ReportMetrics, AnUnlabelledCollectiveIsNamedByItsOperation) {
 }
 
 TEST(ReportMetrics, PhasesAreMeansOverGpus) {
-  const Report report = testing::example_report();
+  const Report report = toy::example_report();
   EXPECT_DOUBLE_EQ(report.phases.at("forward"), 2.5);  // (2 + 3) / 2
   EXPECT_DOUBLE_EQ(report.phases.at("backward"), 1.5);
   EXPECT_DOUBLE_EQ(report.ranks[0].peak_memory_bytes, 60e9);

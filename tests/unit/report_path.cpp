@@ -16,7 +16,7 @@ void expect_part(const PathPart& part, const std::string& kind, const std::strin
 }
 
 TEST(ReportPath, FollowsTheMemberThatCameLast) {
-  const auto e = testing::two_ranks();
+  const auto e = toy::two_ranks();
   const CriticalPath path = critical_path(e.graph, e.timeline);
   ASSERT_EQ(path.parts.size(), 5u);
   expect_part(path.parts[0], "delay", "none", "", 1, 1);                 // [0,1]: the gather waited for it
@@ -32,20 +32,20 @@ TEST(ReportPath, FollowsTheMemberThatCameLast) {
 }
 
 TEST(ReportPath, NamesWhatLimitsATransfer) {
-  auto e = testing::two_ranks();
+  auto e = toy::two_ranks();
   Part& message = e.graph.groups[1].patterns[0].parts[0];
   message.alpha = 3.5;  // of 6.5 s
   EXPECT_EQ(critical_path(e.graph, e.timeline).parts[3].wire, "latency");
   message.alpha = 2.5;  // of 5.5 s
   EXPECT_EQ(critical_path(e.graph, e.timeline).parts[3].wire, "nvlink");
-  e.graph.groups[1].patterns[0].parts.push_back(testing::part({{1, 1}}, 1));  // 300 / 50 = 6 s
+  e.graph.groups[1].patterns[0].parts.push_back(toy::part({{1, 1}}, 1));  // 300 / 50 = 6 s
   EXPECT_EQ(critical_path(e.graph, e.timeline).parts[3].wire, "infiniband");
-  e.graph.groups[1].patterns[0].parts = {testing::part({}, 0, 0, 0.01)};  // no link is named
+  e.graph.groups[1].patterns[0].parts = {toy::part({}, 0, 0, 0.01)};  // no link is named
   EXPECT_EQ(critical_path(e.graph, e.timeline).parts[3].wire, "formula");
 }
 
 TEST(ReportPath, AGapIsShownAndNotHidden) {
-  auto e = testing::two_ranks();
+  auto e = toy::two_ranks();
   e.timeline.spans[1][4] = {10, 10, 12};  // starts a second after the message came
   const CriticalPath path = critical_path(e.graph, e.timeline);
   ASSERT_EQ(path.parts.size(), 6u);

@@ -24,12 +24,13 @@ StepGraph random_graph() {
   graph.groups.resize(2);
   for (int g = 0; g < 2; ++g) {
     Group& group = graph.groups[g];
-    group.patterns = {{g == 0 ? "all_reduce" : "point_to_point", "x", {testing::part({{0, 1}}, 1)}}};
+    group.patterns = {{g == 0 ? "all_reduce" : "point_to_point", "x", {toy::part({{0, 1}}, 1)}}};
     group.size = ranks;
     for (int r = 0; r < ranks; ++r) group.endpoints.push_back({r, g});
   }
   for (int r = 0; r < ranks; ++r) {
-    Program program{"p", {{"compute", Dimension::none}, {"a", Dimension::reduce}, {"b", Dimension::pipeline}}, {}};
+    Program program =
+        toy::program("p", r, {{"compute", Dimension::none}, {"a", Dimension::reduce}, {"b", Dimension::pipeline}}, {});
     const auto add = [&](Op op) {
       if (!program.ops.empty() && *rc::gen::inRange(0, 2) == 0) {
         op.after = {*rc::gen::inRange(0, static_cast<int>(program.ops.size()))};
@@ -40,9 +41,9 @@ StepGraph random_graph() {
       for (int k = *rc::gen::inRange(0, 4); k > 0; --k) {
         const bool compute = *rc::gen::inRange(0, 3) > 0;
         const int stream = compute ? 0 : *rc::gen::inRange(0, 3);
-        add(testing::timed(compute ? OpKind::compute : OpKind::delay, stream, *rc::gen::inRange(0, 9) / 3.0));
+        add(toy::timed(compute ? OpKind::compute : OpKind::delay, stream, *rc::gen::inRange(0, 9) / 3.0));
       }
-      if (c < calls) add(testing::call(which[c] + 1, which[c], 0, payload[c]));
+      if (c < calls) add(toy::call(which[c] + 1, which[c], 0, payload[c]));
     }
     graph.programs.push_back(std::move(program));
     graph.ranks.push_back({.program = r, .slots = {0, 1}, .original = r});
@@ -166,7 +167,7 @@ TEST(ReportProperty, AnyStepMakesAValidReport) {
   EXPECT_TRUE(rc::check("JSON round trip", [] {
     const StepGraph graph = random_graph();
     const Timeline timeline = run(graph);
-    const std::string json = to_json(analyse(graph, timeline, testing::names("x"), {}));
+    const std::string json = to_json(analyse(graph, timeline, toy::names("x"), {}));
     RC_ASSERT(to_json(report_from_json(json)) == json);
   }));
 }

@@ -1,18 +1,15 @@
 // The terminal report: what it leads with, and that it fits.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "sim/report/table.hpp"
 #include "sim/report/words.hpp"
+#include "support/contains.hpp"
 #include "support/report_example.hpp"
 
 namespace stepsim {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 void expect_fits(const std::string& text) {
   std::istringstream lines(text);
@@ -23,38 +20,39 @@ void expect_fits(const std::string& text) {
 }
 
 Report judged() {
-  Report report = testing::example_report();
+  Report report = toy::example_report();
   judge(report, {{"compute", 0.4}, {"hbm", 0.05}, {"nvlink", 0.2}, {"infiniband", 0.3}, {"latency", 0.1}});
   return report;
 }
 
 TEST(ReportText, LeadsWithTheVerdict) {
   const std::string text = to_text(judged());
-  EXPECT_THAT(text, StartsWith("Communication-bound by infiniband"));
+  EXPECT_TRUE(text.starts_with("Communication-bound by infiniband")) << text;
   expect_fits(text);
 }
 
 TEST(ReportText, LeadsWithWhatDoesNotFit) {
   Report report = judged();
   report.facts.gpu_memory_bytes = 40e9;
-  EXPECT_THAT(to_text(report), StartsWith("DOES NOT FIT: stage 0 (rank 0) needs 60 GB of memory, a GPU has 40 GB."));
+  EXPECT_TRUE(to_text(report).starts_with("DOES NOT FIT: stage 0 (rank 0) needs 60 GB of memory, a GPU has 40 GB."))
+      << to_text(report);
 }
 
 TEST(ReportText, SaysHowTheNumbersWereMade) {
   const std::string text = to_text(judged());
-  EXPECT_THAT(text, HasSubstr("rates            speed_of_light"));
-  EXPECT_THAT(text, HasSubstr("ideal, detail aggregate, 2 ranks unfolded, 10 events"));
-  EXPECT_THAT(text, HasSubstr("10 (240 tokens a step)"));  // 240 / (12 s x 2 GPUs)
-  EXPECT_THAT(text, HasSubstr("25.0 %, 33.3 %"));          // 60 and 80 FLOP of 12 s x 2 x 10 FLOP/s
-  EXPECT_THAT(text, HasSubstr("over the BF16 peak"));
-  EXPECT_THAT(text, HasSubstr("overrides        plan.schedule=1f1b"));
+  EXPECT_TRUE(contains(text, "rates            speed_of_light"));
+  EXPECT_TRUE(contains(text, "ideal, detail aggregate, 2 ranks unfolded, 10 events"));
+  EXPECT_TRUE(contains(text, "10 (240 tokens a step)"));  // 240 / (12 s x 2 GPUs)
+  EXPECT_TRUE(contains(text, "25.0 %, 33.3 %"));          // 60 and 80 FLOP of 12 s x 2 x 10 FLOP/s
+  EXPECT_TRUE(contains(text, "over the BF16 peak"));
+  EXPECT_TRUE(contains(text, "overrides        plan.schedule=1f1b"));
 }
 
 TEST(ReportText, MeansAreWeightedByTheRanksARowStandsFor) {
   Report report = judged();
   report.ranks[0].count = 3;
   report.inputs.gpus = 4;
-  EXPECT_THAT(to_text(report), HasSubstr("37.5 %"));  // compute: (3 x 5 + 1 x 3) / (4 x 12)
+  EXPECT_TRUE(contains(to_text(report), "37.5 %"));  // compute: (3 x 5 + 1 x 3) / (4 x 12)
 }
 
 // Names, numbers of ranks and kinds of memory beyond what a page holds.
@@ -98,9 +96,9 @@ TEST(ReportText, FitsThePageWhateverTheNames) {
 
 TEST(ReportText, ShowsExtremesAndSaysWhatIsLeftOut) {
   const std::string text = to_text(crowded());
-  EXPECT_THAT(text, HasSubstr("11.5 s"));
-  EXPECT_THAT(text, HasSubstr("(24 more kinds of rank not shown"));
-  EXPECT_THAT(text, HasSubstr("(17 more kinds of collective not shown"));
+  EXPECT_TRUE(contains(text, "11.5 s"));
+  EXPECT_TRUE(contains(text, "(24 more kinds of rank not shown"));
+  EXPECT_TRUE(contains(text, "(17 more kinds of collective not shown"));
 }
 
 TEST(ReportText, RanksAlikeAreOneRow) {
@@ -110,15 +108,15 @@ TEST(ReportText, RanksAlikeAreOneRow) {
     report.ranks.back().rank = r;
   }
   const std::string text = to_text(report);
-  EXPECT_THAT(text, HasSubstr("    0     49      0"));
-  EXPECT_THAT(text, ::testing::Not(HasSubstr("not shown")));
+  EXPECT_TRUE(contains(text, "    0     49      0"));
+  EXPECT_FALSE(contains(text, "not shown"));
 }
 
 TEST(ReportText, RoundingNoiseIsNoElasticity) {
-  Report report = testing::example_report();
+  Report report = toy::example_report();
   judge(report, {{"compute", 1}, {"hbm", -1e-12}, {"nvlink", -0.0}, {"infiniband", 0}, {"latency", 0}});
-  EXPECT_THAT(to_text(report), ::testing::Not(HasSubstr(" -0")));
-  EXPECT_THAT(to_text(report), ::testing::Not(HasSubstr("ps")));
+  EXPECT_FALSE(contains(to_text(report), " -0"));
+  EXPECT_FALSE(contains(to_text(report), "ps"));
 }
 
 TEST(ReportText, AnEmptyReportIsText) {

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 TEST(ReportTrace, NamesProcessesAndThreads) {
-  const auto e = testing::two_ranks();
+  const auto e = toy::two_ranks();
   const Json trace = Json::parse(to_trace(e.graph, e.timeline));
   std::map<std::pair<int, int>, std::string> threads;
   std::map<int, std::string> processes;
@@ -28,7 +28,7 @@ TEST(ReportTrace, NamesProcessesAndThreads) {
 }
 
 TEST(ReportTrace, ShowsEveryEventInMicroseconds) {
-  const auto e = testing::two_ranks();
+  const auto e = toy::two_ranks();
   const Json trace = Json::parse(to_trace(e.graph, e.timeline));
   int compute = 0, transfers = 0, waits = 0;
   for (const Json& event : trace["traceEvents"]) {
@@ -56,7 +56,7 @@ TEST(ReportTrace, ShowsEveryEventInMicroseconds) {
 // Ops of a third of a nanosecond follow each other without a gap: rounding must not make neighbours overlap.
 TEST(ReportTrace, SlicesOfAThreadNeverOverlap) {
   StepGraph graph;
-  graph.programs = {{"p", {{"compute", Dimension::none}}, std::vector<Op>(1000, Op{})}};
+  graph.programs = {toy::program("p", 0, {{"compute", Dimension::none}}, std::vector<Op>(1000, Op{}))};
   graph.ranks = {{}};
   Timeline timeline{.end = 0, .spans = {{}}, .events = 1000};
   for (int i = 0; i < 1000; ++i) {
@@ -80,7 +80,7 @@ TEST(ReportTrace, SlicesOfAThreadNeverOverlap) {
 }
 
 TEST(ReportTrace, ALargeGraphShowsOneRankOfAKindAndSaysSo) {
-  auto e = testing::two_ranks();
+  auto e = toy::two_ranks();
   e.graph.ranks.push_back(e.graph.ranks[0]);
   e.graph.ranks.back().original = 2;
   e.timeline.spans.push_back(e.timeline.spans[0]);
