@@ -19,7 +19,10 @@ std::string home_above(fs::path folder) {
   std::error_code ignored;
   folder = fs::weakly_canonical(folder, ignored);
   for (; !folder.empty(); folder = folder.parent_path()) {
-    if (is_home(folder)) return folder.string();
+    if (is_home(folder)) {
+      const fs::path near = folder.lexically_proximate(fs::current_path(ignored));
+      return *near.begin() == ".." ? folder.string() : near.string();
+    }
     if (folder == folder.parent_path()) break;
   }
   return "";
@@ -55,6 +58,15 @@ Experiment parts_of(Reading& reading, const Request& request) {
   return parts;
 }
 
+// Takes what one document's reader gathered; keys of --set are named as the user wrote them, with their document.
+void take(Reading& into, Inputs& in, Reading&& from, const std::string& document) {
+  for (Problem& p : from.problems) {
+    if (p.file == "--set") p.key = document + "." + p.key;
+    into.problems.push_back(std::move(p));
+  }
+  for (Explained& e : from.explained) in.explained.push_back({document + "." + e.key, e.value, e.origin});
+}
+
 }  // namespace
 
 std::string find_home(const std::string& program, const std::string& experiment) {
@@ -79,33 +91,40 @@ Inputs load(const Request& request) {
   }
   PlanSource source;
   if (!parts.plan.empty()) {
-    Reading plan_reading;
-    in.plan = read_plan(plan_reading, parts.plan, overrides.plan);
-    source = source_of(parts.plan, plan_reading);
-    reading.problems.insert(reading.problems.end(), plan_reading.problems.begin(), plan_reading.problems.end());
-    for (Explained& e : plan_reading.explained) in.explained.push_back({"plan." + e.key, e.value, e.origin});
+    Reading of_plan;
+    in.plan = read_plan(of_plan, parts.plan, overrides.plan);
+    source = source_of(parts.plan, of_plan);
+    take(reading, in, std::move(of_plan), "plan");
   }
-  Reading rest;
-  if (!parts.model.empty()) in.model = read_model(rest, parts.model, overrides.model);
-  for (Explained& e : rest.explained) in.explained.push_back({"model." + e.key, e.value, e.origin});
-  rest.explained.clear();
-  if (!parts.cluster.empty()) in.cluster = read_cluster(rest, parts.cluster, overrides.cluster, in.plan.rates);
-  const bool cluster_sound = rest.problems.empty() && !parts.cluster.empty();
-  for (Explained& e : rest.explained) in.explained.push_back({"cluster." + e.key, e.value, e.origin});
-  rest.explained.clear();
+  if (!parts.model.empty()) {
+    Reading of_model;
+    in.model = read_model(of_model, parts.model, overrides.model);
+    take(reading, in, std::move(of_model), "model");
+  }
+  bool cluster_sound = false;
+  if (!parts.cluster.empty()) {
+    Reading of_cluster;
+    in.cluster = read_cluster(of_cluster, parts.cluster, overrides.cluster, in.plan.rates);
+    cluster_sound = of_cluster.problems.empty();
+    take(reading, in, std::move(of_cluster), "cluster");
+  }
   if (!parts.scenario.empty()) {
-    const Scenario scenario = read_scenario(rest, parts.scenario, overrides.scenario);
-    for (Explained& e : rest.explained) in.explained.push_back({"scenario." + e.key, e.value, e.origin});
+    Reading of_scenario;
+    const Scenario scenario = read_scenario(of_scenario, parts.scenario, overrides.scenario);
     in.scenario = scenario.name;
-    if (cluster_sound) in.cluster = apply(rest, std::move(in.cluster), scenario);
+    if (cluster_sound) in.cluster = apply(of_scenario, std::move(in.cluster), scenario);
+    take(reading, in, std::move(of_scenario), "scenario");
   } else if (!overrides.scenario.empty()) {
-    rest.problems.push_back({"--set", 0, "scenario", "there is no scenario to change; name one with --scenario"});
+    reading.problems.push_back({"--set", 0, "scenario", "there is no scenario to change; name one with --scenario"});
   }
-  reading.problems.insert(reading.problems.end(), rest.problems.begin(), rest.problems.end());
   reading.throw_if_any();
 
-  const auto problems = check(in.model, in.cluster, in.plan, source);
-  if (!problems.empty()) throw InputError(problems);
+  std::vector<Problem> problems = check(in.model, in.cluster, in.plan, source);
+  if (!problems.empty()) {
+    Reading of_check{std::move(problems), {}};
+    take(reading, in, std::move(of_check), "plan");
+    reading.throw_if_any();
+  }
   in.plan = resolve(in.plan, in.cluster);
   in.name = parts.name.empty() ? in.model.name + " " + in.plan.name + " on " + in.cluster.name : parts.name;
   return in;

@@ -154,7 +154,10 @@ class ProgramBuilder {
   // are issued as soon as their input is there; then goes on the pass that, as planned, can compute first, and of equals
   // the one with the longer way to its end. For experts this finds the order of DeepSeek-V3's report (figure 4):
   // dispatch under the other's backward FFN, its dispatch of gradients under the forward FFN, and so on.
+  // Both start when both inputs are there, as DualPipe's own code receives them.
   void write_pair(PassRun& a, PassRun& b) {
+    a.waits.insert(a.waits.end(), b.waits.begin(), b.waits.end());
+    b.waits = a.waits;
     while (!a.finished() || !b.finished()) {
       for (PassRun* run : {&a, &b}) {
         while (!run->finished() && run->steps[run->next].segment->call != nullptr) write_step(*run);
