@@ -28,7 +28,7 @@ std::string whole_percent(double share) {
 
 std::string footnotes(const std::vector<Report>& reports, bool measured) {
   std::string text =
-      "compute, exposed communication, wait, bubble: percent of the step, mean of all GPUs. Peak memory: of the "
+      "compute, exposed communication, wait, bubble: percent of the step, mean of all GPUs. memory: the peak of the "
       "fullest GPU; ! does not fit.";
   if (!measured) text += " *: by roofline, elasticities were not measured.";
   const bool same_tokens = std::all_of(reports.begin(), reports.end(), [&](const Report& r) {
@@ -57,7 +57,7 @@ std::string compare_text(const std::vector<Report>& reports) {
                {"exposed"},
                {"wait"},
                {"bubble"},
-               {"peak memory"},
+               {"memory"},
                {"bound by", true, true}});
   bool measured = true;
   for (std::size_t i = 0; i < reports.size(); ++i) {
