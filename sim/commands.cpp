@@ -11,11 +11,15 @@
 #include "sim/engine/engine.hpp"
 #include "sim/graph/dump.hpp"
 #include "sim/outputs.hpp"
+#include "sim/vary.hpp"
 #include "workloads/experiment.hpp"
-#include "workloads/schedule.hpp"
+#include "workloads/plan_schedule.hpp"
 
 namespace stepsim {
 namespace {
+
+// A file's name; an empty one would silently write nothing.
+const CLI::Validator kPath([](std::string& path) { return path.empty() ? "needs a file's name, or -" : ""; }, "FILE");
 
 // Names of the shipped files of a kind; GPUs stand beside the clusters that use them.
 std::vector<std::string> shipped_names(const std::string& home, const std::string& what) {
@@ -41,18 +45,20 @@ void Commands::add_to(CLI::App& app) {
   run->add_option("experiment", args_.request.experiment, "an experiment's YAML, or a shipped name (stepsim list experiments)");
   add_inputs(*run);
   add_engine(*run);
-  run->add_option("--json", args_.json, "write the report as JSON to this file (-: standard output)");
-  run->add_option("--csv", args_.csv, "write a row a rank as CSV");
-  run->add_option("--trace", args_.trace, "write a Chrome trace (JSON) that Perfetto opens");
-  run->add_option("--dump-graph", args_.dump_graph, "write the step graph, as JSON if the name ends in .json, else as text");
+  run->add_option("--json", args_.json, "write the report as JSON to this file (-: standard output)")->check(kPath);
+  run->add_option("--csv", args_.csv, "write a row a rank as CSV")->check(kPath);
+  run->add_option("--trace", args_.trace, "write a Chrome trace (JSON) that Perfetto opens")->check(kPath);
+  run->add_option("--dump-graph", args_.dump_graph, "write the step graph, as JSON if the name ends in .json, else as text")->check(kPath);
   run->callback([this] { verb_ = &Commands::run_run; });
 
   CLI::App* compare = app.add_subcommand("compare", "simulate several experiments: a row each, and the winner");
   compare->add_option("experiments", args_.experiments, "experiments' YAML files or shipped names")->required();
   compare->add_option("--set", args_.request.overrides, "replace a key in all of them: plan.schedule=1f1b")->allow_extra_args(false);
+  compare->add_option("--vary", args_.vary, "a row for each of the values: plan.schedule=1f1b,zb-h1 (several: every combination)")
+      ->allow_extra_args(false);
   add_engine(*compare);
-  compare->add_option("--json", args_.json, "write all reports as JSON to this file (-: standard output)");
-  compare->add_option("--csv", args_.csv, "write a row a plan as CSV");
+  compare->add_option("--json", args_.json, "write all reports as JSON to this file (-: standard output)")->check(kPath);
+  compare->add_option("--csv", args_.csv, "write a row a plan as CSV")->check(kPath);
   compare->callback([this] { verb_ = &Commands::run_compare; });
 
   CLI::App* check = app.add_subcommand("check", "read and check the inputs, simulate nothing");
@@ -60,6 +66,16 @@ void Commands::add_to(CLI::App& app) {
   add_inputs(*check);
   check->add_flag("--explain", args_.explain, "print every value, its default and where it came from");
   check->callback([this] { verb_ = &Commands::run_check; });
+
+  CLI::App* schedule = app.add_subcommand("schedule", "the order of passes: a row a rank, a column a slot; simulates nothing");
+  schedule->add_option("plan", args_.request.experiment, "an experiment or a plan by itself: a YAML file, or a shipped name");
+  add_inputs(*schedule);
+  schedule->add_option("--times", args_.times, "unit: all passes alike; real: of the model on the cluster")
+      ->check(CLI::IsMember({"unit", "real"}))
+      ->capture_default_str();
+  schedule->add_option("--csv", args_.csv, "write PyTorch's schedule CSV to this file (-: standard output)")->check(kPath);
+  schedule->add_option("--svg", args_.svg, "write a drawing to scale")->check(kPath);
+  schedule->callback([this] { verb_ = &Commands::run_schedule; });
 
   CLI::App* list = app.add_subcommand("list", "what is shipped and built in");
   list->add_option("what", args_.what, "models, plans, experiments, schedules, collectives, clusters or gpus")
@@ -130,12 +146,16 @@ int Commands::run_compare() {
   std::vector<Inputs> inputs;
   std::vector<Problem> problems;
   for (const std::string& experiment : args_.experiments) {
-    try {
+    for (const std::vector<std::string>& varied : combinations(args_.vary)) {
       Request request = args_.request;
       request.experiment = experiment;
-      inputs.push_back(load(request));
-    } catch (const InputError& e) {
-      problems.insert(problems.end(), e.problems().begin(), e.problems().end());
+      request.overrides.insert(request.overrides.end(), varied.begin(), varied.end());
+      try {
+        inputs.push_back(load(request));
+        if (!varied.empty()) inputs.back().name += " " + name_of_combination(varied);
+      } catch (const InputError& e) {
+        problems.insert(problems.end(), e.problems().begin(), e.problems().end());
+      }
     }
   }
   if (!problems.empty()) throw InputError(problems);
@@ -169,7 +189,7 @@ int Commands::run_check() {
 int Commands::run_list() {
   std::vector<std::pair<std::string, std::string>> rows;
   if (args_.what == "schedules") {
-    for (const ScheduleKind& s : schedules()) rows.emplace_back(s.name, s.about);
+    rows = schedule_choices();
   } else if (args_.what == "collectives") {
     for (const Algorithm& a : algorithms()) rows.emplace_back(fmt::format("{} {}", to_text(a.operation), a.name), a.about);
   } else {

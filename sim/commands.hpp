@@ -23,11 +23,13 @@ class Commands {
   struct Arguments {
     Request request;
     std::vector<std::string> experiments;  // of compare
+    std::vector<std::string> vary;
     Options options;
     std::string detail = "aggregate", fold = "auto", elasticities = "on";
     std::string json, csv, trace, dump_graph;
     bool explain = false;
     std::string what;  // of list
+    std::string svg, times = "unit";  // of schedule
   };
 
   void add_inputs(CLI::App& verb);
@@ -38,6 +40,7 @@ class Commands {
   int run_compare();
   int run_check();
   int run_list();
+  int run_schedule();  // command_schedule.cpp
 
   std::string program_;
   Arguments args_;

@@ -58,13 +58,18 @@ Experiment parts_of(Reading& reading, const Request& request) {
   return parts;
 }
 
+// "plan" + "schedule"; readers that head their keys with the document's name, or with a part's ("gpu"), are left alone.
+std::string with_document(const std::string& key, const std::string& document) {
+  return key.starts_with(document + ".") || key.starts_with("gpu.") ? key : document + "." + key;
+}
+
 // Takes what one document's reader gathered; keys of --set are named as the user wrote them, with their document.
 void take(Reading& into, Inputs& in, Reading&& from, const std::string& document) {
   for (Problem& p : from.problems) {
-    if (p.file == "--set") p.key = document + "." + p.key;
+    if (p.file == "--set") p.key = with_document(p.key, document);
     into.problems.push_back(std::move(p));
   }
-  for (Explained& e : from.explained) in.explained.push_back({document + "." + e.key, e.value, e.origin});
+  for (Explained& e : from.explained) in.explained.push_back({with_document(e.key, document), e.value, e.origin});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : 2;
   } catch (const stepsim::InputError& e) {
     std::fprintf(stderr, "%s\n", e.what());
-    spdlog::error("{} problem{} in the input; nothing was simulated", e.problems().size(), e.problems().size() == 1 ? "" : "s");
+    spdlog::error("{} problem{}", e.problems().size(), e.problems().size() == 1 ? "" : "s");
     return 2;
   } catch (const std::exception& e) {
     spdlog::critical("{}", e.what());

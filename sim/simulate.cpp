@@ -10,6 +10,7 @@
 #include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/graph/fold.hpp"
+#include "workloads/plan_schedule.hpp"
 
 namespace stepsim {
 namespace {
@@ -126,7 +127,10 @@ Simulation simulate(const Inputs& inputs, const Options& options) {
   out.graph = folded(std::move(step.graph), options.fold);
   out.timeline = make_engine(options.engine)->run(out.graph);
   out.report = analyse(out.graph, out.timeline, names_of(inputs, options), facts_of(inputs, step, out.graph));
-  judge(out.report, options.elasticities ? measure_elasticities(inputs, options, out.timeline.end)
+  // What-if runs keep the passes: they need not be looked for again.
+  Inputs kept = inputs;
+  if (is_automatic(kept.plan)) kept.plan.passes = step.schedule;
+  judge(out.report, options.elasticities ? measure_elasticities(kept, options, out.timeline.end)
                                          : std::map<std::string, double>{});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   out.report.engine = {options.engine, out.report.inputs.detail, options.fold, out.graph.ranks.size(), out.timeline.events,

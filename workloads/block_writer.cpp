@@ -35,14 +35,14 @@ Kernel gemm(const Linear& l, double m, double n, double k) {
   kernel.m = m;
   kernel.n = n;
   kernel.k = k;
-  kernel.groups = std::max(1.0, l.groups);
+  kernel.groups = std::max(1.0, l.groups * l.used);
   kernel.flops = Flops(2 * m * n * k);
   kernel.model_flops = kernel.flops * l.useful;
   return kernel;
 }
 
 double weights_of(const Linear& l) {
-  return std::max(1.0, l.groups) * l.in * l.out;
+  return std::max(1.0, l.groups) * l.in * l.out * l.used;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct Linear {
   double rows = 0, in = 0, out = 0;
   Precision precision = Precision::bf16;
   double groups = 0;  // 0: not grouped
+  double used = 1;    // part of the groups that have any row; the weights of the others are not touched
   double useful = 1;  // the part of the work that no other tensor rank does as well
 };
 

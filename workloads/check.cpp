@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "workloads/check_parts.hpp"
+#include "workloads/routing.hpp"
 
 namespace stepsim {
 namespace {
@@ -27,6 +28,12 @@ void check_recompute(Check& check) {
   }
   if (modules.contains(Module::experts) && check.model.experts.count == 0) {
     check.add("recompute", fmt::format("{} has no experts; leave out experts", check.model.name));
+  }
+}
+
+void check_balance(Check& check) {
+  for (std::string& reason : balance_problems(check.model, check.plan.routing)) {
+    check.add("routing.balance", std::move(reason));
   }
 }
 
@@ -77,6 +84,7 @@ std::vector<Problem> check(const ModelSpec& model, const ClusterSpec& cluster, c
   if (degrees_fit) check_zero(check);
   check_algorithms(check);
   if (degrees_fit && experts_fit) check_groups(check, make_grid(resolve(plan, cluster), cluster.ranks()));
+  check_balance(check);
   check_sms(check);
   return check.problems;
 }

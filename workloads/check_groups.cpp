@@ -78,19 +78,6 @@ void check_zero_node_group(Check& check, const Grid& grid) {
 
 void check_zero(Check& check) {
   const Parallel p = resolve(check.plan, check.cluster).parallel;
-  if (p.zero == 3 && p.pipeline > 1) {
-    check.add(
-        "parallel.zero",
-        fmt::format("3 with {} pipeline ranks would gather parameters for each microbatch of each stage, which is "
-                    "not simulated; write 1, or pipeline: 1",
-                    p.pipeline));
-  }
-  const ScheduleKind* schedule = find_schedule(check.plan.schedule);
-  if (p.zero == 2 && schedule != nullptr && schedule->copies > 1) {
-    check.add("parallel.zero", fmt::format("2 would reduce gradients for each microbatch, but {} holds two copies of a "
-                                           "stage, which must be reduced together at the end; write 1",
-                                           schedule->name));
-  }
   if (p.zero < 3 && !p.reshard_after_forward) {
     check.add("parallel.reshard_after_forward", "has no effect unless zero is 3; write true");
   }

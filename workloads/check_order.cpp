@@ -6,20 +6,18 @@
 #include <numeric>
 
 #include "workloads/check_parts.hpp"
-#include "workloads/schedule.hpp"
+#include "workloads/plan_schedule.hpp"
 
 namespace stepsim {
 namespace {
 
 constexpr double kMostPasses = 20e6;  // of all pipeline ranks together: some 100 times a large published step
+constexpr double kMostAutomatic = 20e3;  // microbatches x ranks: some ten seconds of looking
 
 void check_name(Check& check) {
   const std::string& name = check.plan.schedule;
-  if (name.ends_with(".csv")) {
-    return check.add("schedule", "schedules from .csv files are not read yet; write a schedule's name");
-  }
   std::vector<std::string> names;
-  for (const ScheduleKind& kind : schedules()) names.emplace_back(kind.name);
+  for (const auto& [choice, about] : schedule_choices()) names.push_back(choice);
   const std::string near = nearest(name, names);
   check.add("schedule", fmt::format("\"{}\" is not one of {}{}", name, fmt::join(names, ", "),
                                     near.empty() ? "" : fmt::format("; did you mean {}?", near)));
@@ -45,17 +43,18 @@ void check_stage_layers(Check& check, int stages) {
   }
 }
 
-bool has_pairs(const Schedule& schedule) {
-  for (const std::vector<Pass>& order : schedule.order) {
-    for (const Pass& pass : order) {
-      if (pass.paired_with_next) return true;
-    }
-  }
-  return false;
+// "automatic" decides itself how many stages a rank holds, unless there is a number for each of the ranks.
+void check_automatic_stages(Check& check) {
+  const int ranks = check.plan.parallel.pipeline;
+  const std::size_t numbers = check.plan.stage_layers.size();
+  if (numbers == 0 || numbers == static_cast<std::size_t>(ranks)) return check_stage_layers(check, ranks);
+  check.add("stage_layers", fmt::format("has {} numbers; automatic takes one for each of the {} pipeline ranks, or auto",
+                                        numbers, ranks));
 }
 
-void check_pairs(Check& check, const Schedule& schedule, const ScheduleShape& shape) {
-  if (check.plan.overlap.expert != Overlap::Policy::paired || has_pairs(schedule)) return;
+// Not for schedules that have pairs.
+void check_no_pairs(Check& check, const ScheduleShape& shape) {
+  if (check.plan.overlap.expert != Overlap::Policy::paired) return;
   std::vector<std::string_view> with_pairs;
   for (const ScheduleKind& kind : schedules()) {
     if (kind.refuses(shape).empty() && has_pairs(kind.make(shape))) with_pairs.push_back(kind.name);
@@ -87,26 +86,30 @@ void check_batch(Check& check) {
 
 void check_schedule(Check& check, bool degrees_fit) {
   const Parallel& p = check.plan.parallel;
-  const ScheduleKind* kind = find_schedule(check.plan.schedule);
-  if (kind == nullptr) return check_name(check);
+  if (!has_schedule(check.plan)) return check_name(check);
   if (!degrees_fit) return;
   const double microbatches = microbatches_of(check.plan, check.cluster);
-  if (microbatches * p.pipeline * p.virtual_stages > kMostPasses) {
+  const bool automatic = is_automatic(check.plan);
+  const double most = automatic ? kMostAutomatic : kMostPasses;
+  if (microbatches * p.pipeline * (automatic ? 1 : p.virtual_stages) > most) {
     return check.add("batch.global_sequences",
-                     fmt::format("{:.6g} microbatches on {} pipeline ranks are more passes than are simulated ({:.0f})",
-                                 microbatches, p.pipeline, kMostPasses));
+                     fmt::format("{:.6g} microbatches on {} pipeline ranks are more passes than {} ({:.0f})", microbatches,
+                                 p.pipeline, automatic ? "automatic looks through" : "are simulated", most));
   }
   const ScheduleShape shape{p.pipeline, p.virtual_stages, std::max(1, static_cast<int>(std::ceil(microbatches)))};
-  if (const std::string reason = kind->refuses(shape); !reason.empty()) {
-    const bool chunks = kind->refuses({shape.ranks, 1, shape.microbatches}).empty();
-    if (microbatches == std::floor(microbatches) || chunks) {  // a fraction was refused with the batch
-      check.add(chunks ? "parallel.virtual_stages" : "schedule", reason);
-    }
-    return;
+  if (automatic) {
+    check_automatic_stages(check);
+    return check_no_pairs(check, shape);
   }
-  const Schedule schedule = kind->make(shape);
+  const auto problems = shape_problems(check.plan, shape.microbatches);
+  for (const auto& [key, reason] : problems) {
+    // A fraction of a microbatch was refused with the batch.
+    if (microbatches == std::floor(microbatches) || key != "schedule") check.add(key, reason);
+  }
+  if (!problems.empty()) return;
+  const Schedule schedule = schedule_of(check.plan, shape.microbatches);
   check_stage_layers(check, schedule.stages);
-  check_pairs(check, schedule, shape);
+  if (!has_pairs(schedule)) check_no_pairs(check, shape);
 }
 
 }  // namespace stepsim

@@ -3,6 +3,7 @@
 
 #include "workloads/model.hpp"
 #include "workloads/plan.hpp"
+#include "workloads/routing.hpp"
 
 namespace stepsim {
 
@@ -25,6 +26,9 @@ struct LayerShape {
 
   double expert_rows = 0;  // rows of all local experts together, after gathering over expert-tensor ranks
   double local_experts = 0;
+  int routing = 0;                // which of expert_routing()'s loads; changes the collectives when `unequal`
+  bool unequal = false;
+  ExpertShare share;              // of this GPU; all ones when experts are alike
 
   // Format of the residual stream and of whatever linears hand on: that of attention, but never below 16 bits.
   Precision stream = Precision::bf16;

@@ -57,20 +57,32 @@ Block make_block(const LayerShape& s, Block::Kind kind) {
   return {};
 }
 
+// The shape of a layer whose experts have these loads, on that rank of an expert group.
+LayerShape routed(LayerShape shape, const ExpertRouting& routing, int loads, int expert_rank) {
+  shape.routing = loads;
+  shape.unequal = !routing.loads[loads].empty();
+  shape.share = share_of(routing.loads[loads], shape.model.experts.top_k, shape.plan.parallel.expert, expert_rank);
+  shape.expert_rows *= shape.share.rows;
+  return shape;
+}
+
 }  // namespace
 
-BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan) {
+BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expert_rank) {
   const LayerShape shape = layer_shape(model, plan);
-  std::vector<Block::Kind> order{Block::Kind::embedding};
+  const ExpertRouting routing = expert_routing(model, plan);
+  std::vector<std::pair<Block::Kind, int>> order{{Block::Kind::embedding, 0}};  // with the layer's loads
   for (int layer = 0; layer < model.layers; ++layer) {
-    order.push_back(model.has_experts(layer) ? Block::Kind::expert_layer : Block::Kind::dense_layer);
+    const Block::Kind kind = model.has_experts(layer) ? Block::Kind::expert_layer : Block::Kind::dense_layer;
+    order.emplace_back(kind, routing.of_layer[layer]);
   }
-  order.push_back(Block::Kind::head);
+  order.emplace_back(Block::Kind::head, 0);
   BlockList list;
-  std::map<Block::Kind, int> index;
-  for (Block::Kind kind : order) {
-    const auto [at, fresh] = index.try_emplace(kind, static_cast<int>(list.kinds.size()));
-    if (fresh) list.kinds.push_back(make_block(shape, kind));
+  std::map<std::pair<Block::Kind, int>, int> index;
+  for (const auto& [kind, loads] : order) {
+    const auto [at, fresh] = index.try_emplace({kind, loads}, static_cast<int>(list.kinds.size()));
+    const LayerShape here = expert_rank == kAlike ? shape : routed(shape, routing, loads, expert_rank);
+    if (fresh) list.kinds.push_back(make_block(here, kind));
     list.kind_of.push_back(at->second);
   }
   return list;

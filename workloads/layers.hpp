@@ -23,6 +23,10 @@ struct CollectiveCall {
   Operation operation = Operation::all_reduce;
   Bytes payload;        // as sim/collective/algorithm.hpp defines it for the operation
   bool routed = false;  // all_to_all with token routing: payload is one copy of each of the rank's tokens
+  // Unequal experts, of a routed call:
+  bool back = false;  // combine: copies go back the way they came (with equal experts both ways are the same)
+  int routing = 0;    // which of expert_routing()'s loads
+  double rows = 1;    // that this rank's experts get, over those when all experts are alike
 
   bool operator==(const CollectiveCall&) const = default;
 };
@@ -70,7 +74,10 @@ struct BlockList {
   const Block& block(int index) const { return kinds[kind_of[index]]; }
   int size() const { return static_cast<int>(kind_of.size()); }
 };
-BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan);
+// With unequal experts, as the ranks of that place in their expert groups see them; kAlike: as if experts were equal, in
+// the same kinds of block.
+inline constexpr int kAlike = -1;
+BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expert_rank = kAlike);
 
 // The optimizer step over `parameters` parameters held by this rank after sharding: reads gradients, moments, master
 // weights, writes moments, master, weights (precisions of the plan).

@@ -65,10 +65,31 @@ bool exchanges(const LayerShape& s) {
   return s.plan.parallel.context_method == Parallel::ContextMethod::all_to_all;
 }
 
-// Ring attention passes keys and values around point to point; on the wire that is an all-gather of them.
-int ring_gather(BlockWriter& w) {
-  if (exchanges(w.shape())) return -1;
-  return context_call(w, "kv ring", Operation::all_gather, whole_keys_values_bytes(w.shape()));
+// Steps of ring attention: 1 without context parallelism over a ring.
+int ring_steps(const LayerShape& s) { return exchanges(s) ? 1 : std::max(1, s.plan.parallel.context); }
+
+// Ring attention (Liu et al., 2023; balanced for causal masks, so that steps are alike): the core's work in n steps. While
+// a step attends to one block of keys and values, the next block comes from the neighbour; a step waits for its block.
+// `after_step` is called with each step's index.
+template <class AfterStep>
+void ring_core(BlockWriter& w, Kernel kernel, double whole_bytes, double block_bytes, const std::vector<int>& needs,
+               const AfterStep& after_step) {
+  const LayerShape& s = w.shape();
+  const int n = ring_steps(s);
+  kernel.n /= n;
+  kernel.flops = kernel.flops / n;
+  kernel.model_flops = kernel.model_flops / n;
+  kernel.bytes = Bytes(whole_bytes + block_bytes);
+  const double block = whole_keys_values_bytes(s) / n;
+  int arrived = -1;
+  for (int step = 0; step < n; ++step) {
+    const int next = step + 1 < n ? context_call(w, "kv ring", Operation::shift, block, step == 0 ? needs : std::vector<int>{}) : -1;
+    std::vector<int> waits = step == 0 ? needs : std::vector<int>{};
+    waits.push_back(arrived);
+    w.kernel(kernel, waits);
+    after_step(step);
+    arrived = next;
+  }
 }
 
 // All-to-all context parallelism (DeepSpeed-Ulysses): whole sequences for a part of the heads.
@@ -86,30 +107,29 @@ int exchange_output(BlockWriter& w, std::string_view name) {
 }
 
 // Returns the exchange of the output.
-int core_forward(BlockWriter& w, std::vector<int> needs) {
+int core_forward(BlockWriter& w, const std::vector<int>& needs) {
   const LayerShape& s = w.shape();
-  needs.push_back(ring_gather(w));
-  Kernel kernel = core_kernel(s);
-  kernel.bytes = Bytes(queries_bytes(s) + whole_keys_values_bytes(s) + output_bytes(s) + statistics_bytes(s));
-  w.kernel(kernel, needs);
+  // Each step reads the queries and its block, and writes (from the second on: updates) the output.
+  ring_core(w, core_kernel(s), queries_bytes(s) + output_bytes(s) + statistics_bytes(s),
+            whole_keys_values_bytes(s) / ring_steps(s), needs, [](int) {});
   return exchange_output(w, "output exchange");
 }
 
 // Returns what the projections' backward waits for.
-std::vector<int> core_backward(BlockWriter& w, std::vector<int> needs) {
+std::vector<int> core_backward(BlockWriter& w, const std::vector<int>& needs) {
   const LayerShape& s = w.shape();
-  needs.push_back(ring_gather(w));
   Kernel kernel = core_kernel(s);
   kernel.model_flops = kernel.flops * 2;
   kernel.flops = Flops(2 * kernel.m * kernel.n * kernel.groups * (3 * s.qk_dim + 2 * s.v_dim));
   // Reads q, k, v, o, do; writes dq, dk, dv.
-  kernel.bytes =
-      Bytes(2 * queries_bytes(s) + 2 * whole_keys_values_bytes(s) + 2 * output_bytes(s) + statistics_bytes(s));
-  w.kernel(kernel, needs);
+  // The gradients of a block travel on with it, one step behind, and a last step home.
+  int home = -1;
+  const double block = whole_keys_values_bytes(s) / ring_steps(s);
+  ring_core(w, kernel, 2 * queries_bytes(s) + 2 * output_bytes(s) + statistics_bytes(s), 2 * block, needs, [&](int) {
+    if (!exchanges(s)) home = context_call(w, "kv ring gradient", Operation::shift, block, {home});
+  });
   w.gradient(queries_bytes(s) + keys_bytes(s) + values_bytes(s));
-  if (!exchanges(s)) {
-    return {context_call(w, "kv ring gradient", Operation::reduce_scatter, whole_keys_values_bytes(s))};
-  }
+  if (!exchanges(s)) return {home};
   return {context_call(w, "query exchange gradient", Operation::all_to_all, queries_bytes(s)),
           context_call(w, "key exchange gradient", Operation::all_to_all, keys_bytes(s)),
           context_call(w, "value exchange gradient", Operation::all_to_all, values_bytes(s))};

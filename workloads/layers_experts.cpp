@@ -23,7 +23,8 @@ Linear expert_linear(const LayerShape& s, bool down) {
           .in = down ? width_of(s) : h,
           .out = down ? h : inner,
           .precision = s.plan.precision.linear,
-          .groups = s.local_experts};
+          .groups = s.local_experts,
+          .used = s.share.used};
 }
 
 Linear router(const LayerShape& s) {
@@ -50,22 +51,26 @@ void select(BlockWriter& w, std::string_view name, const std::vector<int>& needs
   w.memory(name, 2 * w.shape().routed_tokens * w.shape().model.experts.count * 4, needs);
 }
 
-int exchange(BlockWriter& w, std::string_view name, Precision format, const std::vector<int>& needs = {}) {
+int exchange(BlockWriter& w, std::string_view name, bool back, Precision format, const std::vector<int>& needs = {}) {
   const LayerShape& s = w.shape();
   return w.call({.name = name,
                  .group = GroupKind::expert,
                  .operation = Operation::all_to_all,
                  .payload = Bytes(s.routed_tokens * activation_row_bytes(s.model.hidden, format)),
-                 .routed = true},
+                 .routed = true,
+                 .back = back && s.unequal,
+                 .routing = s.routing,
+                 .rows = s.share.rows},
                 needs);
 }
 
-// All ranks that share an expert's matrices need all its rows: after dispatch each holds top_k rows a token (one when
+// All ranks that share an expert's matrices need all its rows: after dispatch each holds top_k rows a token, more or
+// fewer as its experts are wanted (one when
 // there is no expert parallelism and the rows are copied only after this).
 int share(BlockWriter& w, std::string_view name, Operation operation, Precision format, int needs) {
   const LayerShape& s = w.shape();
   const double copies = s.plan.parallel.expert > 1 ? s.model.experts.top_k : 1;
-  const double rows = s.routed_tokens * copies * s.plan.parallel.expert_tensor;
+  const double rows = s.routed_tokens * copies * s.plan.parallel.expert_tensor * s.share.rows;
   return w.call({.name = name,
                  .group = GroupKind::expert_tensor,
                  .operation = operation,
@@ -104,13 +109,13 @@ void inner_forward(BlockWriter& w) {
 std::vector<int> send(BlockWriter& w, std::string_view name, std::string_view shared_name) {
   const LayerShape& s = w.shape();
   w.quantise(s.routed_tokens, s.model.hidden, w.precision().dispatch, 1);
-  const int sent = exchange(w, name, w.precision().dispatch);
+  const int sent = exchange(w, name, false, w.precision().dispatch);
   return {sent, share(w, shared_name, Operation::all_gather, w.precision().dispatch, sent)};
 }
 
 int bring_back(BlockWriter& w, std::string_view name, std::string_view shared_name) {
   const int reduced = share(w, shared_name, Operation::reduce_scatter, w.precision().combine, -1);
-  const int back = exchange(w, name, w.precision().combine, {reduced});
+  const int back = exchange(w, name, true, w.precision().combine, {reduced});
   return back >= 0 ? back : reduced;
 }
 

@@ -24,7 +24,7 @@ std::vector<const Block*> blocks_of_rank(const Schedule& schedule, const BlockLi
 }
 
 // Weights, gradients, optimizer states. ZeRO shards master weights and moments from stage 1, gradients from 2, weights
-// from 3 (Rajbhandari et al., "ZeRO", section 5).
+// from 3 (Rajbhandari et al., "ZeRO", section 5); gradients stay whole where they are reduced once a step (a pipeline).
 void add_states(MemoryUse& use, const ParallelPlan& plan, const std::vector<const Block*>& held,
                 const ShardDegrees& shards) {
   double dense = 0, expert = 0;
@@ -36,7 +36,7 @@ void add_states(MemoryUse& use, const ParallelPlan& plan, const std::vector<cons
   const int zero = plan.parallel.zero;
   const Precisions& p = plan.precision;
   use.weights = Bytes((zero >= 3 ? cut : whole) * bytes_of(p.weights));
-  use.gradients = Bytes((zero >= 2 ? cut : whole) * bytes_of(p.gradients));
+  use.gradients = Bytes((plan.parallel.reduces_each_microbatch() ? cut : whole) * bytes_of(p.gradients));
   use.master = Bytes((zero >= 1 ? cut : whole) * bytes_of(p.master));
   use.moments = Bytes((zero >= 1 ? cut : whole) * 2 * bytes_of(p.moments));
 }
@@ -60,7 +60,7 @@ Bytes unsharded(const ParallelPlan& plan, const std::vector<const Block*>& held,
     bytes += std::accumulate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(count), 0.0) *
              bytes_of(plan.precision.gather);
   }
-  if (plan.parallel.zero >= 2 && !sizes.empty()) bytes += sizes.front() * bytes_of(plan.precision.gradients);
+  if (plan.parallel.reduces_each_microbatch() && !sizes.empty()) bytes += sizes.front() * bytes_of(plan.precision.gradients);
   return Bytes(bytes);
 }
 
@@ -78,12 +78,13 @@ double pipeline_buffers(const ParallelPlan& plan, const Schedule& schedule, cons
   return 2 * neighbours * rows * activation_row_bytes(model.hidden, plan.precision.pipeline);
 }
 
-// What arrives at a GPU by one collective. Routed tokens: under balanced routing as many copies arrive as leave, at
-// most one for each chosen expert and each rank of the group.
+// What arrives at a GPU by one collective. Routed tokens: with equal experts as many copies arrive as leave, at most one
+// for each chosen expert and each rank of the group; with others as many more or fewer as rows, at most all tokens.
 double arriving(const CollectiveCall& call, const ParallelPlan& plan, const ModelSpec& model) {
   if (call.operation == Operation::all_gather) return call.payload.value;
   if (call.operation != Operation::all_to_all) return 0;
-  return call.payload.value * (call.routed ? std::min(model.experts.top_k, plan.parallel.expert) : 1);
+  if (!call.routed) return call.payload.value;
+  return call.payload.value * std::min(model.experts.top_k * call.rows, static_cast<double>(plan.parallel.expert));
 }
 
 // Room for what a block's collectives bring: the largest gathered tensor, and one arrival of each of its forward

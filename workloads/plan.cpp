@@ -57,16 +57,6 @@ void read_sms(Fields& top, SmUse& sms) {
   f.finish();
 }
 
-void read_routing(Fields& top, Routing& routing) {
-  Fields f = top.mapping("routing", or_default("balanced, to any node"));
-  f.text("balance", routing.balance, or_default("every expert gets as many tokens"));
-  if (routing.balance != "uniform") {
-    f.problem("balance", "only uniform is simulated so far, not zipf or recorded counts; write uniform");
-  }
-  f.integer("max_nodes", routing.max_nodes, or_default("a token may go to any node"), 0, kMostRanks);
-  f.finish();
-}
-
 void read_rates(Fields& f, Rates& rates) {
   std::string text = "speed_of_light";
   f.choice("rates", text, {"speed_of_light", "calibrated"}, or_default("one achieved rate a precision"));
@@ -85,14 +75,14 @@ ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vec
   f->text("name", plan.name, required());
   read_parallel(*f, plan.parallel);
   read_batch(*f, plan.batch);
-  f->text("schedule", plan.schedule, or_default("one forward, one backward"));
+  read_schedule(reading, *f, plan.schedule, plan.passes);
   read_stage_layers(*f, plan.stage_layers);
   read_precisions(*f, plan.precision);
   read_recompute(*f, plan.recompute);
   read_collectives(*f, plan.collectives);
   read_overlap(*f, plan.overlap);
   read_sms(*f, plan.sms);
-  read_routing(*f, plan.routing);
+  read_routing(reading, *f, path, plan.routing);
   read_rates(*f, plan.rates);
   f->finish();
   return plan;

@@ -11,6 +11,7 @@
 #include "sim/base/fields.hpp"
 #include "sim/base/precision.hpp"
 #include "sim/cluster/gpu.hpp"
+#include "workloads/schedule.hpp"
 
 namespace stepsim {
 
@@ -30,6 +31,10 @@ struct Parallel {
   int zero_group = 0;      // ranks over which states are sharded; 0: all data-parallel ranks; -1: those of a node
   bool reshard_after_forward = true;
   std::array<Axis, 5> order = {Axis::tensor, Axis::context, Axis::expert, Axis::data, Axis::pipeline};
+
+  // ZeRO-2 and 3 scatter gradients after each microbatch. With a pipeline they do so once, after the last one, as
+  // PyTorch's pipeline runtime does (it switches gradient synchronisation off before): whole gradients are kept until then.
+  bool reduces_each_microbatch() const { return zero >= 2 && pipeline == 1; }
 
   bool operator==(const Parallel&) const = default;
 };
@@ -80,8 +85,12 @@ struct SmUse {
   bool operator==(const SmUse&) const = default;
 };
 
+// How unequal experts are wanted; workloads/routing.hpp says what follows from it.
 struct Routing {
-  std::string balance = "uniform";
+  std::string balance = "uniform";  // uniform, zipf:EXPONENT, or a .csv or .yaml file of recorded counts
+  enum class Balance { uniform, zipf, counts } kind = Balance::uniform;
+  double zipf = 0;                          // expert e's share is in proportion to 1/(e + 1)^zipf
+  std::vector<std::vector<double>> counts;  // tokens by expert: one list for all layers, or one a layer with experts
   int max_nodes = 0;  // nodes a token may be sent to; 0: no limit
 
   bool operator==(const Routing&) const = default;
@@ -97,7 +106,10 @@ struct ParallelPlan {
   std::string name;
   Parallel parallel;
   Batch batch;
-  std::string schedule = "1f1b";  // a name of the table of schedules, or a .csv file
+  std::string schedule = "1f1b";  // a name of the table of schedules, "automatic", or the path of a .csv file
+  // The passes themselves where no name of the table stands for them: as the file says, or once "automatic" has found
+  // them. plan_schedule.hpp answers for all cases.
+  std::optional<Schedule> passes;
   std::vector<int> stage_layers;  // layers of each stage; empty: auto
   Precisions precision;
   Recompute recompute;

@@ -1,11 +1,14 @@
-// The plan's `parallel` and `stage_layers`.
+// The plan's `parallel`, `schedule` and `stage_layers`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "workloads/plan_reading.hpp"
+#include "workloads/plan_schedule.hpp"
+#include "workloads/schedule_csv.hpp"
 
 namespace stepsim {
 namespace {
@@ -84,6 +87,24 @@ void read_parallel(Fields& top, Parallel& p) {
   f.boolean("reshard_after_forward", p.reshard_after_forward, or_default("ZeRO-3 gathers again for the backward pass"));
   read_order(f, p.order);
   f.finish();
+}
+
+void read_schedule(Reading& reading, Fields& f, std::string& schedule, std::optional<Schedule>& passes) {
+  namespace fs = std::filesystem;
+  const std::size_t before = f.problems();
+  f.text("schedule", schedule, or_default("one forward, one backward"));
+  if (f.problems() > before || !names_a_file(schedule)) return;
+  const bool by_override = f.line("schedule") == 0;
+  const fs::path folder = by_override ? fs::path(".") : fs::path(f.file()).parent_path();
+  schedule = (folder / schedule).lexically_normal().string();
+  std::error_code none;
+  if (!fs::exists(schedule, none)) return f.problem("schedule", fmt::format("there is no file {}", schedule));
+  if (fs::is_directory(schedule, none)) return f.problem("schedule", schedule + " is a folder");
+  try {
+    passes = read_schedule_csv(schedule);
+  } catch (const InputError& wrong) {
+    reading.problems.insert(reading.problems.end(), wrong.problems().begin(), wrong.problems().end());
+  }
 }
 
 void read_stage_layers(Fields& f, std::vector<int>& stage_layers) {

@@ -93,6 +93,7 @@ class ProgramBuilder {
       return;
     }
     const bool forward = run.pass.kind == PassKind::forward;
+    if (!forward) run.waits = forwards_[{run.pass.chunk, run.pass.microbatch}];
     const int from = run.stage + (forward ? -1 : 1);
     if (from < 0 || from >= c_.schedule.stages) return;
     const int channel = channel_between(from, run.stage, direction_of(run.pass));
@@ -132,22 +133,13 @@ class ProgramBuilder {
     op.stream = channel_stream_[channel];
     op.slot = static_cast<std::int16_t>(kFixedSlots + channel);
     op.pattern = 0;
-    op.payload_bytes = message_bytes();
+    op.payload_bytes = message_bytes(c_.model, c_.plan);
     op.sms = 0;  // copy engines or the NIC move it
     op.tags = {ch.to_stage > ch.from_stage ? Phase::forward : Phase::backward, Dimension::pipeline,
                static_cast<std::int16_t>(ch.from_stage), -1, -1, microbatch, 0};
     op.tags.label = book_.label(ch.to_stage > ch.from_stage ? "activations" : "activation gradients");
     op.after = std::move(after);
     return push(std::move(op));
-  }
-
-  // Activations between two stages, of one rank: its tokens of a microbatch, sharded by context and, with sequence
-  // parallelism, by tensor.
-  double message_bytes() const {
-    const Parallel& p = c_.plan.parallel;
-    const double tokens = static_cast<double>(c_.plan.batch.microbatch_sequences) * c_.plan.batch.sequence_length;
-    const double share = tokens / p.context / (p.sequence ? p.tensor : 1);
-    return share * activation_row_bytes(c_.model.hidden, c_.plan.precision.pipeline);
   }
 
   // Two passes, interleaved so that each one's collectives move under the other's compute: list scheduling. Collectives
@@ -204,8 +196,11 @@ class ProgramBuilder {
     run.op_of_segment.assign(run.steps.size(), -1);
     const bool forward = run.pass.kind == PassKind::forward;
     const bool uses_parameters = run.pass.kind != PassKind::weight_gradient;
-    const bool sharded = forward || c_.plan.parallel.reshard_after_forward;
-    if (c_.plan.parallel.zero == 3 && uses_parameters && sharded) gather_block(run, block);
+    const Parallel& p = c_.plan.parallel;
+    if (p.zero < 3 || !uses_parameters) return;
+    // Without resharding a pipeline keeps its parameters whole from their first use to the end of the step.
+    const bool kept = !p.reshard_after_forward && p.pipeline > 1;
+    if (kept ? gathered_.insert({run.stage, block}).second : forward || p.reshard_after_forward) gather_block(run, block);
   }
 
   void write_compute(PassRun& run, const PassStep& step) {
@@ -255,15 +250,7 @@ class ProgramBuilder {
     planned_free_[use.stream] = planned_end_.back() = start + step.planned;
     run.op_of_segment[step.segment_index] = index;
     run.open.insert(index);
-    if (policy_of(call.group) == Overlap::Policy::blocking) run.waits.push_back(index);
-  }
-
-  Overlap::Policy policy_of(GroupKind kind) const {
-    switch (kind) {
-      case GroupKind::tensor: return c_.plan.overlap.tensor;
-      case GroupKind::context: return c_.plan.overlap.context;
-      default: return c_.plan.overlap.expert;
-    }
+    if (policy_of(c_.plan, call.group) == Overlap::Policy::blocking) run.waits.push_back(index);
   }
 
   Tags tags_of(const PassRun& run, const PassStep& step) const {
@@ -276,7 +263,7 @@ class ProgramBuilder {
     if (run.last_compute >= 0) done.push_back(run.last_compute);
     visits_.push_back(done);
     if (!makes_gradients(run.pass)) return;
-    const bool every_microbatch = c_.plan.parallel.zero >= 2;
+    const bool every_microbatch = c_.plan.parallel.reduces_each_microbatch();
     if (!every_microbatch && !is_last(run.pass)) return;
     // With two copies in one pipeline both must reduce in the same order: at the end, by stage.
     if (c_.copies > 1) return;
@@ -297,6 +284,8 @@ class ProgramBuilder {
     if (run.last_compute >= 0) done.push_back(run.last_compute);
     for (const int block : late_) reduce(run.stage, block, done, run.pass.microbatch);
     late_.clear();
+    before_next_compute_.insert(before_next_compute_.end(), run.waits.begin(), run.waits.end());  // blocking collectives
+    if (run.pass.kind == PassKind::forward) forwards_[{run.pass.chunk, run.pass.microbatch}].assign(run.open.begin(), run.open.end());
     if (run.pass.kind == PassKind::weight_gradient) return;
     if (run.pass.kind == PassKind::input_gradient) input_gradients_[{run.pass.chunk, run.pass.microbatch}] = done;
     const bool forward = run.pass.kind == PassKind::forward;
@@ -308,7 +297,7 @@ class ProgramBuilder {
       return;
     }
     const std::int32_t sent = message(channel, run.pass.microbatch, done);
-    if (c_.plan.overlap.pipeline == Overlap::Policy::blocking) blocking_sends_.push_back(sent);
+    if (c_.plan.overlap.pipeline == Overlap::Policy::blocking) before_next_compute_.push_back(sent);
   }
 
   // ---- parameters and gradients
@@ -383,7 +372,7 @@ class ProgramBuilder {
     std::vector<int> stages = c_.schedule.placement[rank_];
     std::sort(stages.begin(), stages.end());
     const bool late = c_.copies > 1 || c_.plan.overlap.reduce == Overlap::Reduce::at_end;
-    if (late && c_.plan.parallel.zero < 2) {
+    if (late && !c_.plan.parallel.reduces_each_microbatch()) {
       for (const int stage : stages) {
         for (const int block : c_.stage_blocks[stage]) reduce(stage, block, end, -1);
       }
@@ -432,8 +421,8 @@ class ProgramBuilder {
 
   std::int32_t push(Op op) {
     if (op.kind == OpKind::compute) {
-      op.after.insert(op.after.end(), blocking_sends_.begin(), blocking_sends_.end());
-      blocking_sends_.clear();
+      op.after.insert(op.after.end(), before_next_compute_.begin(), before_next_compute_.end());
+      before_next_compute_.clear();
     }
     std::sort(op.after.begin(), op.after.end());
     op.after.erase(std::unique(op.after.begin(), op.after.end()), op.after.end());
@@ -456,16 +445,18 @@ class ProgramBuilder {
   std::vector<std::uint8_t> channel_stream_;
   std::vector<std::map<int, std::int32_t>> received_;  // [channel] microbatch -> op
   std::map<ResultKey, Ops> results_;                   // what this rank computed for a stage of its own
+  std::map<std::pair<int, int>, Ops> forwards_;         // [chunk, microbatch] collectives at a forward pass's end
   std::map<std::pair<int, int>, Ops> input_gradients_;  // [chunk, microbatch] last ops of the pass, for the later W
   std::vector<Pass> last_pass_;                        // [chunk]
   std::vector<Ops> visits_;                            // last ops of each visit of a block, in order
   std::vector<int> late_;                              // blocks to reduce when their pass ends
+  std::set<std::pair<int, int>> gathered_;             // [stage, block] whose parameters stay whole
   Ops reduced_;
   // As planned: when ops end, when the compute stream and the communication streams are free. They only decide orders.
   std::vector<double> planned_end_;
   double planned_now_ = 0;
   std::array<double, kFixedStreams> planned_free_{};
-  Ops blocking_sends_;
+  Ops before_next_compute_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -102,6 +103,14 @@ void place_stages(const std::vector<Row>& rows, Schedule& schedule) {
   }
 }
 
+// The row of the rank that a reason of problems_of() names first; 0 where it names none.
+int line_of(const std::string& reason) {
+  const std::size_t at = reason.find("rank ");
+  int rank = -1;
+  if (at != std::string::npos) std::from_chars(reason.data() + at + 5, reason.data() + reason.size(), rank);
+  return rank + 1;
+}
+
 std::string action_text(const Schedule& schedule, int rank, const Pass& pass) {
   return fmt::format("{}{}{}{}", schedule.placement[rank][pass.chunk],
                      schedule.direction[rank][pass.chunk] == 1 ? "r" : "", letter_of(pass.kind), pass.microbatch);
@@ -136,7 +145,7 @@ Schedule schedule_from_csv(std::string_view text, const std::string& file) {
   if (problems.empty()) set_directions(rows, file, schedule, problems);
   if (problems.empty()) {
     place_stages(rows, schedule);
-    for (std::string& reason : problems_of(schedule)) problems.push_back({file, 0, "", std::move(reason)});
+    for (const std::string& reason : problems_of(schedule)) problems.push_back({file, line_of(reason), "", reason});
   }
   if (!problems.empty()) throw InputError(std::move(problems));
   return schedule;

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <functional>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "workloads/check.hpp"
 #include "workloads/grid.hpp"
+#include "workloads/plan_schedule.hpp"
 #include "workloads/stages.hpp"
+#include "workloads/step_experts.hpp"
 #include "workloads/step_parts.hpp"
+#include "workloads/step_schedule.hpp"
 
 namespace stepsim {
 
@@ -34,9 +36,24 @@ PatternKey pattern_key(const ParallelPlan& plan, const CollectiveCall& call) {
     case Operation::all_gather: return {call.operation, a.all_gather, false};
     case Operation::reduce_scatter: return {call.operation, a.reduce_scatter, false};
     case Operation::all_reduce: return {call.operation, a.all_reduce, false};
-    case Operation::all_to_all: return {call.operation, call.routed ? a.all_to_all : "pairwise", call.routed};
+    case Operation::all_to_all: return {call.operation, call.routed ? a.all_to_all : "pairwise", call.routed, call.back, call.routing};
     default: return {call.operation, "auto", false};
   }
+}
+
+Overlap::Policy policy_of(const ParallelPlan& plan, GroupKind kind) {
+  switch (kind) {
+    case GroupKind::tensor: return plan.overlap.tensor;
+    case GroupKind::context: return plan.overlap.context;
+    default: return plan.overlap.expert;
+  }
+}
+
+double message_bytes(const ModelSpec& model, const ParallelPlan& plan) {
+  const Parallel& p = plan.parallel;
+  const double tokens = static_cast<double>(plan.batch.microbatch_sequences) * plan.batch.sequence_length;
+  const double share = tokens / p.context / (p.sequence ? p.tensor : 1);
+  return share * activation_row_bytes(model.hidden, plan.precision.pipeline);
 }
 
 std::vector<Channel> channels_of(const Schedule& schedule) {
@@ -123,14 +140,15 @@ class StepBuilder {
   StepBuilder(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
               const ClusterSpec& planned_on)
       : cluster_(cluster), planned_on_(planned_on), plan_(plan), detail_(detail), grid_(make_grid(plan, cluster.ranks())),
-        blocks_(make_blocks(model, plan)), context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
-    make_schedule();
+        experts_(model, plan), blocks_(make_blocks(model, plan)), context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
     price();
+    share_states();
+    make_schedule();
     channels_ = channels_of(step_.schedule);
   }
 
   Step build() {
-    for (int p = 0; p < plan_.parallel.pipeline; ++p) step_.graph.programs.push_back(make_program(context_, p, book_));
+    make_programs();
     copy_links();
     make_ranks();
     make_groups();
@@ -140,13 +158,37 @@ class StepBuilder {
   }
 
  private:
+  // The order of passes, and which blocks each stage holds.
   void make_schedule() {
-    const ScheduleKind* kind = find_schedule(plan_.schedule);
-    if (kind == nullptr) throw std::invalid_argument("no schedule " + plan_.schedule);
-    const int chunks = kind->fixed_chunks > 0 ? kind->fixed_chunks : plan_.parallel.virtual_stages;
     const int microbatches = static_cast<int>(microbatches_of(plan_, cluster_));
-    step_.schedule = kind->make({plan_.parallel.pipeline, chunks, microbatches});
-    context_.copies = kind->copies;
+    std::vector<double> seconds;
+    for (int b = 0; b < blocks_.size(); ++b) {
+      const auto& planned = context_.planned_segments[blocks_.kind_of[b]];
+      seconds.push_back(seconds_of(planned[static_cast<std::size_t>(PassKind::forward)]) +
+                        seconds_of(planned[static_cast<std::size_t>(PassKind::backward)]));
+    }
+    const auto split = [&](int stages) { return split_into_stages(plan_, stages, seconds); };
+    step_.schedule_origin = plan_.schedule;
+    if (is_automatic(plan_)) {
+      PassPlan found = automatic_passes(context_, microbatches, seconds_of_message(), split);
+      step_.schedule = std::move(found.schedule);
+      step_.stage_blocks = std::move(found.stage_blocks);
+      step_.schedule_origin = std::move(found.origin);
+    } else {
+      step_.schedule = schedule_of(plan_, microbatches);
+      step_.stage_blocks = split(step_.schedule.stages);
+    }
+    step_.planned = planned_times(context_, step_.stage_blocks, seconds_of_message());
+  }
+
+  // Between the first ranks of the first two stages.
+  double seconds_of_message() const {
+    if (grid_.pipeline == 1) return 0;
+    RankId to = 0;
+    while (grid_.place[to].pipeline != grid_.place[0].pipeline + 1) ++to;
+    const std::vector<RankId> pair = {0, to};
+    return alone(make_pattern(planned_on_, pair, Operation::point_to_point, "direct", {}, Detail::aggregate),
+                 message_bytes(context_.model, plan_));
   }
 
   void price() {
@@ -154,22 +196,42 @@ class StepBuilder {
     context_.compute_sms = cluster_.gpu.sms - (shared ? 0 : plan_.sms.communication);
     context_.held_sms = shared ? plan_.sms.communication : 0;
     if (shared) step_.graph.sms = cluster_.gpu.sms;
-    for (const Block& block : blocks_.kinds) {
-      auto& of_kind = context_.segments.emplace_back();
-      auto& planned = context_.planned_segments.emplace_back();
+    context_.segments = priced(blocks_, cluster_.gpu);
+    context_.planned_segments = priced(blocks_, planned_on_.gpu);
+    plan_collectives();
+  }
+
+  std::vector<std::array<std::vector<Segment>, 4>> priced(const BlockList& blocks, const Gpu& gpu) const {
+    std::vector<std::array<std::vector<Segment>, 4>> segments;
+    for (const Block& block : blocks.kinds) {
+      auto& of_kind = segments.emplace_back();
       for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::input_gradient, PassKind::weight_gradient}) {
-        of_kind[static_cast<std::size_t>(pass)] = segments_of(block, pass, cluster_.gpu, context_.compute_sms);
-        planned[static_cast<std::size_t>(pass)] = segments_of(block, pass, planned_on_.gpu, context_.compute_sms);
+        of_kind[static_cast<std::size_t>(pass)] = segments_of(block, pass, gpu, context_.compute_sms);
       }
     }
-    std::vector<double> seconds;
-    for (int b = 0; b < blocks_.size(); ++b) {
-      const auto& planned = context_.planned_segments[blocks_.kind_of[b]];
-      seconds.push_back(seconds_of(planned[static_cast<std::size_t>(PassKind::forward)]) +
-                        seconds_of(planned[static_cast<std::size_t>(PassKind::backward)]));
+    return segments;
+  }
+
+  // One for each pipeline rank and kind of place in the expert groups; orders are planned as if experts were alike, so
+  // that all ranks of a group call its collectives in the same order. Where a stage has no experts, kinds share one.
+  void make_programs() {
+    std::vector<Program>& programs = step_.graph.programs;
+    program_of_.assign(plan_.parallel.pipeline, {});
+    for (int p = 0; p < plan_.parallel.pipeline; ++p) {
+      const std::size_t first = programs.size();
+      for (int kind = 0; kind < experts_.kinds(); ++kind) {
+        StepContext seen = context_;
+        seen.segments = priced(experts_.blocks(kind), cluster_.gpu);
+        Program program = make_program(seen, p, book_);
+        const auto known = std::find(programs.begin() + static_cast<std::ptrdiff_t>(first), programs.end(), program);
+        program_of_[p].push_back(static_cast<std::int32_t>(known - programs.begin()));
+        if (known == programs.end()) programs.push_back(std::move(program));
+      }
     }
-    plan_collectives();
-    step_.stage_blocks = split_into_stages(plan_, step_.schedule.stages, seconds);
+  }
+
+  void share_states() {
+    context_.copies = copies_of(plan_);
     context_.dense_replicas = grid_.data * grid_.context * context_.copies;
     context_.expert_replicas = grid_.expert_data * context_.copies;
     dense_ = dense_lists(grid_, context_.copies);
@@ -189,7 +251,7 @@ class StepBuilder {
           auto [it, fresh] = patterns.try_emplace({s.call->group, key});
           if (fresh) {
             it->second = make_pattern(planned_on_, groups_by(grid_, key_of(s.call->group))[0], key.operation, key.algorithm,
-                                      key.routed ? routing() : TokenRouting{}, Detail::aggregate);
+                                      key.routed ? equal_routing(context_.model, plan_) : TokenRouting{}, Detail::aggregate);
           }
           context_.planned_seconds[s.call] = alone(it->second, s.call->payload.value);
         }
@@ -230,7 +292,7 @@ class StepBuilder {
   void make_ranks() {
     for (int r = 0; r < grid_.world; ++r) {
       Rank rank;
-      rank.program = grid_.place[r].pipeline;
+      rank.program = program_of_[grid_.place[r].pipeline][experts_.kind_of(grid_.place[r].expert)];
       rank.speed = cluster_.speed[r];
       rank.slots.assign(kFixedSlots + channels_.size(), -1);
       rank.original = r;
@@ -263,16 +325,11 @@ class StepBuilder {
       group.dimension = dimension;
       group.size = static_cast<int>(members.size());
       for (const PatternKey& key : book_.patterns(slot)) {
-        group.patterns.push_back(make_pattern(cluster_, members, key.operation, key.algorithm,
-                                              key.routed ? routing() : TokenRouting{}, detail_));
+        const TokenRouting routing = key.routed ? experts_.routing(key, shape_of(cluster_, members)) : TokenRouting{};
+        group.patterns.push_back(make_pattern(cluster_, members, key.operation, key.algorithm, routing, detail_));
       }
       add(std::move(group), slot, members);
     }
-  }
-
-  TokenRouting routing() const {
-    const Experts& e = context_.model.experts;
-    return {static_cast<double>(e.count), static_cast<double>(e.top_k), plan_.routing.max_nodes};
   }
 
   void add_channels() {
@@ -313,8 +370,18 @@ class StepBuilder {
       of_program.push_back(flops);
     }
     for (const Rank& rank : step_.graph.ranks) step_.hardware_flops += of_program[rank.program];
-    step_.memory = memory_of(plan_, step_.schedule, blocks_, step_.stage_blocks,
-                             {context_.dense_shards, context_.expert_shards}, model);
+    for (int kind = 0; kind < experts_.kinds(); ++kind) {
+      add_memory(memory_of(plan_, step_.schedule, experts_.blocks(kind), step_.stage_blocks,
+                           {context_.dense_shards, context_.expert_shards}, model));
+    }
+  }
+
+  // Of the ranks at one place of the pipeline, those that need most.
+  void add_memory(const std::vector<MemoryUse>& uses) {
+    step_.memory.resize(uses.size());
+    for (std::size_t p = 0; p < uses.size(); ++p) {
+      if (uses[p].total() > step_.memory[p].total()) step_.memory[p] = uses[p];
+    }
   }
 
   const ClusterSpec& cluster_;
@@ -323,10 +390,12 @@ class StepBuilder {
   Detail detail_;
   Step step_;
   Grid grid_;
-  BlockList blocks_;
+  ExpertPlaces experts_;
+  BlockList blocks_;  // as if all experts were alike: what plans are made with
   std::vector<Channel> channels_;
   StepContext context_;
   Book book_;
+  std::vector<std::vector<std::int32_t>> program_of_;  // [pipeline rank][kind of place in an expert group]
   Lists dense_, expert_;  // ranks that hold the same dense parameters, the same experts
 };
 

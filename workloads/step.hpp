@@ -11,13 +11,16 @@
 #include "workloads/model.hpp"
 #include "workloads/plan.hpp"
 #include "workloads/schedule.hpp"
+#include "workloads/schedule_times.hpp"
 
 namespace stepsim {
 
 struct Step {
   StepGraph graph;  // of all ranks, not folded
   Schedule schedule;
+  std::string schedule_origin;  // its name; of an automatic one, "automatic" or the name it could not improve on
   std::vector<std::vector<int>> stage_blocks;  // [stage] block indices
+  PassTimes planned;                           // how long each stage's passes take by themselves, on `planned_on`
   std::vector<MemoryUse> memory;               // [pipeline rank]
   std::vector<int> pipeline_rank;              // [rank]
   double tokens = 0;                           // a step

@@ -32,11 +32,19 @@ struct PatternKey {
   Operation operation;
   std::string algorithm;
   bool routed = false;
+  bool back = false;  // of unequal experts, as CollectiveCall has it
+  int routing = 0;
 
   auto operator<=>(const PatternKey&) const = default;
 };
 // The plan's algorithm for a block's collective.
 PatternKey pattern_key(const ParallelPlan& plan, const CollectiveCall& call);
+
+Overlap::Policy policy_of(const ParallelPlan& plan, GroupKind kind);
+
+// Activations between two stages, of one rank: its tokens of a microbatch, sharded by context and, with sequence
+// parallelism, by tensor.
+double message_bytes(const ModelSpec& model, const ParallelPlan& plan);
 
 // Patterns that the programs call on each slot, and texts of labels: filled while programs are made.
 class Book {

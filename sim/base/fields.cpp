@@ -142,6 +142,8 @@ std::vector<Fields> Fields::mappings(std::string_view key, Need need) {
 }
 
 void Fields::finish() {
+  constexpr std::size_t kMostUnknown = 50;  // more tell nothing new
+  std::size_t unknown = 0;
   for (const auto& pair : mapping_) {
     if (!pair.first.IsScalar()) {
       problem("", fmt::format("found {} as a key; a key is a name", form_of(pair.first)));
@@ -149,6 +151,7 @@ void Fields::finish() {
     }
     const std::string& key = pair.first.Scalar();
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    if (++unknown > kMostUnknown) continue;
     const std::string near = nearest(key, known_);
     problem(key, near.empty() ? fmt::format("unknown key; the keys here are {}", fmt::join(known_, ", "))
                               : fmt::format("unknown key; did you mean {}?", near));

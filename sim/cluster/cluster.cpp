@@ -61,6 +61,9 @@ std::vector<Tier> read_tiers(Fields& document) {
     if (!pair.first.IsScalar()) continue;  // finish() notes it
     Tier tier{.name = pair.first.Scalar(), .patterns = {}};
     fields.texts(tier.name, tier.patterns, required());
+    for (const char* taken : {"compute", "hbm", "latency", "none", "other", "formula"}) {
+      if (tier.name == taken) fields.problem(tier.name, "is the report's own word; name the wire (nvlink, infiniband, ethernet, ...)");
+    }
     tiers.push_back(std::move(tier));
   }
   fields.finish();

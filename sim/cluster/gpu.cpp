@@ -1,6 +1,10 @@
 #include "sim/cluster/gpu.hpp"
 
+#include <fmt/format.h>
+
 #include <cassert>
+
+#include "sim/base/text_units.hpp"
 
 namespace stepsim {
 namespace {
@@ -42,6 +46,14 @@ Gpu read_gpu(Reading& reading, const std::string& path, Rates rates) {
     read_speed_of_light(all, has_fp8, gpu);
     all.finish();
   }
+  const auto above_peak = [&](const char* what, FlopsPerSecond rate, FlopsPerSecond most) {
+    if (rate > most && most.value > 0) {
+      all.problem("speed_of_light", fmt::format("{} is achieved faster than its data-sheet peak: {} of {}", what,
+                                                to_text(rate), to_text(most)));
+    }
+  };
+  above_peak("bf16", gpu.bf16, gpu.bf16_peak);
+  above_peak("fp8", gpu.fp8, gpu.fp8_peak);
   if (rates == Rates::calibrated) {
     document->problem("rates", "has no calibrated rates (tables of measurements); use rates: speed_of_light");
   }

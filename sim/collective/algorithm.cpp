@@ -11,8 +11,8 @@
 namespace stepsim {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOperations = {"all_gather", "reduce_scatter", "all_reduce",
-                                                         "all_to_all", "broadcast",      "point_to_point"};
+constexpr std::array<std::string_view, 7> kOperations = {"all_gather", "reduce_scatter", "all_reduce",
+                                                         "all_to_all", "broadcast",  "shift",  "point_to_point"};
 
 // How fast a message between two GPUs goes when alone, and what it pays in latency.
 Wire wire_between(const ClusterSpec& cluster, RankId from, RankId to) {
@@ -43,6 +43,7 @@ std::string_view automatic(const GroupShape& shape, Operation operation, const T
   switch (operation) {
     case Operation::all_to_all: return routing.top_k > 0 && shape.nodes > 1 && shape.per_node > 0 ? "node_limited" : "pairwise";
     case Operation::point_to_point: return "direct";
+    case Operation::shift: return "ring";
     default: return shape.nodes > 1 && shape.per_node > 1 ? "hierarchical" : "ring";
   }
 }
@@ -65,6 +66,7 @@ const std::vector<Algorithm>& algorithms() {
       {O::all_reduce, "hierarchical", "NVLink and rails, there and back", hierarchical_all_reduce_traffic, hierarchical_all_reduce_time, needs_equal_nodes},
       {O::all_to_all, "pairwise", "each share goes to its GPU directly", pairwise_traffic, pairwise_time, nullptr},
       {O::all_to_all, "node_limited", "one copy of a token a remote node, NVLink spreads", node_limited_traffic, node_limited_time, needs_equal_nodes},
+      {O::shift, "ring", "each member sends to the next", shift_traffic, shift_time, nullptr},
       {O::point_to_point, "direct", "one message", direct_traffic, direct_time, nullptr},
   };
   return table;

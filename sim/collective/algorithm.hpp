@@ -8,6 +8,7 @@
 //   broadcast       V = the buffer
 //   all_to_all      V = what a rank sends to all n ranks together, itself included, when every rank gets its own share
 //                   (copies == 0); with token routing (copies > 0), V = one copy of each of the rank's tokens
+//   shift           V = what each member sends to the next in the ring
 //   point_to_point  V = the message, from members[0] to members[1]
 #pragma once
 
@@ -21,17 +22,24 @@
 
 namespace stepsim {
 
-enum class Operation : std::uint8_t { all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, point_to_point };
+enum class Operation : std::uint8_t { all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, shift, point_to_point };
 std::string_view to_text(Operation operation);
 
 // formula: the closed form as a delay; aggregate: steady-state traffic on the links, so that it contends.
 enum class Detail : std::uint8_t { formula, aggregate };
 
-// Token routing of an expert all-to-all, balanced: each token goes to top_k of `experts`, on at most max_nodes nodes.
+// Token routing of an expert all-to-all: each token goes to top_k of `experts`, on at most max_nodes nodes. Member i of
+// the group holds the i-th part of the experts; members are in the order of their nodes.
 struct TokenRouting {
   double experts = 0;
   double top_k = 0;
   int max_nodes = 0;  // 0: no limit
+
+  // Unequal experts (empty: equal ones), as unequal_routing() works them out: probability that a token sends a copy
+  std::vector<double> to_member = {};  // [member] to it, when any node may be reached
+  std::vector<double> to_node = {};    // [node of the group] to it, under max_nodes
+  std::vector<double> in_node = {};    // [member] to its node and there to it, under max_nodes
+  bool back = false;                   // combine: every copy goes back from where dispatch has sent it
 
   bool operator==(const TokenRouting&) const = default;
 };
@@ -78,6 +86,13 @@ struct Algorithm {
 
 const std::vector<Algorithm>& algorithms();
 const Algorithm* find_algorithm(Operation operation, std::string_view name);
+
+// `routing` with unequal experts: loads[e], 0 to 1, is the part of the tokens that go to expert e (their sum is top_k),
+// for a group of `size` members on `nodes` nodes. Which experts are chosen together is the likeliest that has these loads
+// (Picks). Node n, whose experts have the loads' sum Q, is reached by a part c Q of the tokens: c makes the sum over nodes
+// min(max_nodes, nodes, top_k), as with equal experts; never less than the node's largest load, never more than
+// min(1, Q). A member whose load is q of its node's then gets as many copies of the node's as choose one of its experts.
+TokenRouting unequal_routing(TokenRouting routing, std::span<const double> loads, int size, int nodes);
 
 // The pattern of a call, in the given detail. `algorithm` must be in the table; "auto" picks by the group's shape.
 Pattern make_pattern(const ClusterSpec& cluster, std::span<const RankId> members, Operation operation,

@@ -33,6 +33,10 @@ std::vector<Term> pairwise_time(const GroupShape&, const Wires&, const TokenRout
 std::vector<Part> node_limited_traffic(const ClusterSpec&, Members, const TokenRouting&);
 std::vector<Term> node_limited_time(const GroupShape&, const Wires&, const TokenRouting&);
 
+// shift.cpp
+std::vector<Part> shift_traffic(const ClusterSpec&, Members, const TokenRouting&);
+std::vector<Term> shift_time(const GroupShape&, const Wires&, const TokenRouting&);
+
 // direct.cpp
 std::vector<Part> direct_traffic(const ClusterSpec&, Members, const TokenRouting&);
 std::vector<Term> direct_time(const GroupShape&, const Wires&, const TokenRouting&);

@@ -18,7 +18,9 @@ std::vector<Term> ring_time(const GroupShape& shape, const Wires& wires, double 
   const double n = shape.size;
   const bool apart = shape.nodes > 1;
   const Wire& wire = apart ? wires.between : wires.inside;
-  return {{apart ? "between" : "inside", rounds * (n - 1) * wire.latency.value,
+  // In a network of planes the step from one node to the next also hops over NVLink to the next one's plane.
+  const double latency = wire.latency.value + (shape.planes ? wires.inside.latency.value : 0);
+  return {{apart ? "between" : "inside", rounds * (n - 1) * latency,
            rounds * (n - 1) / n / wire.bandwidth.value}};
 }
 

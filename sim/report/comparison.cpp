@@ -23,7 +23,8 @@ std::vector<std::string> shortened(const std::vector<std::string>& names) {
     const auto [a, b] = std::mismatch(name.begin(), name.end(), names.front().begin(), names.front().end());
     common = std::min(common, static_cast<std::size_t>(a - name.begin()));
   }
-  const std::size_t dash = common == 0 ? std::string::npos : names.front().rfind('-', common - 1);
+  std::size_t dash = common == 0 ? std::string::npos : names.front().rfind(' ', common - 1);  // "experiment values"
+  if (dash == std::string::npos && common > 0) dash = names.front().rfind('-', common - 1);
   if (dash == std::string::npos) return names;
   std::vector<std::string> result;
   for (const std::string& name : names) {

@@ -76,6 +76,7 @@ std::string short_operation(const std::string& operation) {
   if (operation == "reduce_scatter") return "RS";
   if (operation == "all_reduce") return "AR";
   if (operation == "all_to_all") return "A2A";
+  if (operation == "shift") return "shift";
   if (operation == "point_to_point") return "P2P";
   if (operation == "broadcast") return "BC";
   return operation;

@@ -82,11 +82,12 @@ std::string in_words(const Report& report, const Sides& sides) {
   if (!communication && first.resource == "hbm") text += " by HBM";
   const std::string faster =
       first.resource == "latency" ? "10 % less latency" : fmt::format("10 % faster {}", resource_text(first.resource));
-  text += fmt::format(
-      "{}: {} saves {} of {}; {} {}.", margin(mine, other), faster,
-      seconds_text(std::max(0.0, first.saved_by_10_percent_s)), seconds_text(report.step_time_s),
-      communication ? "10 % faster compute and HBM together save" : "10 % faster wires and latency together save",
-      seconds_text(std::max(0.0, saved_by_10_percent(other, report.step_time_s))));
+  const auto saved = [&](double elasticity) {
+    return seconds_text(std::max(0.0, saved_by_10_percent(elasticity, report.step_time_s)));
+  };
+  text += fmt::format("{}: {} saves {} of {}; 10 % faster wires and latency together save {}, 10 % faster compute and HBM {}.",
+                      margin(mine, other), faster, seconds_text(std::max(0.0, first.saved_by_10_percent_s)),
+                      seconds_text(report.step_time_s), saved(sides.communication), saved(sides.compute));
   return text + path_share(report, first.resource);
 }
 

@@ -25,7 +25,7 @@ std::optional<Inputs> random_inputs() {
   for (const ScheduleKind& s : schedules()) schedules_known.emplace_back(s.name);
   const bool experts = *rc::gen::arbitrary<bool>();
   const int pipeline = one_of<int>({1, 2, 4});
-  const int zero = pipeline == 1 ? one_of<int>({0, 1, 2, 3}) : one_of<int>({0, 1});
+  const char* recompute = experts ? "[norm, mla_up, swiglu]" : "[norm, swiglu]";
   std::vector<std::string> sets = {
       fmt::format("cluster.nodes={}", one_of<int>({1, 2, 4})),
       "model.hidden=512", "model.ffn=1024", "model.vocabulary=4096", "model.heads=8", "model.kv_heads=8",
@@ -36,12 +36,14 @@ std::optional<Inputs> random_inputs() {
       fmt::format("plan.parallel.expert={}", experts ? one_of<int>({1, 2, 4, 8}) : 1),
       "plan.parallel.expert_tensor=1",
       fmt::format("plan.parallel.virtual_stages={}", one_of<int>({1, 1, 2})),
-      fmt::format("plan.parallel.zero={}", zero),
+      fmt::format("plan.parallel.zero={}", one_of<int>({0, 1, 2, 3})),
       fmt::format("plan.parallel.reshard_after_forward={}", *rc::gen::arbitrary<bool>()),
       fmt::format("plan.batch.global_sequences={}", one_of<int>({64, 128})),
+      fmt::format("plan.parallel.context_method={}", one_of<std::string>({"ring", "all_to_all"})),
+      fmt::format("plan.parallel.zero_group={}", one_of<std::string>({"all", "all", "2", "node"})),
       "plan.batch.sequence_length=512",
       fmt::format("plan.schedule={}", one_of(schedules_known)),
-      fmt::format("plan.recompute={}", one_of<std::string>({"none", "full", "[norm, swiglu]"})),
+      fmt::format("plan.recompute={}", one_of<std::string>({"none", "full", recompute})),
       fmt::format("plan.overlap.expert={}", one_of<std::string>({"blocking", "async"})),
       fmt::format("plan.overlap.tensor={}", one_of<std::string>({"blocking", "async"})),
       fmt::format("plan.overlap.reduce={}", one_of<std::string>({"async", "at_end"})),
@@ -51,10 +53,10 @@ std::optional<Inputs> random_inputs() {
   if (experts) {
     sets.push_back("model.experts={count: 16, top_k: 4, ffn: 256, shared: 1, shared_ffn: 256, dense_layers: 1, every: 1, groups: 4}");
   } else {
-    sets.insert(sets.end(), {"model.experts=null", "plan.routing.max_nodes=0"});
+    sets.insert(sets.end(), {"plan.routing.max_nodes=0", "plan.collectives.all_to_all=auto"});
   }
   try {
-    return testing::shipped("deepseek-v3-1f1b", sets);
+    return testing::shipped("deepseek-v3-1f1b", sets, experts ? "" : "llama-3.1-405b");
   } catch (const InputError& e) {
     RC_LOG() << e.what() << "\n";
     return std::nullopt;

@@ -1,6 +1,8 @@
 // Bytes of a step by dimension, summed over the events of all ranks, against closed forms.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "support/shipped.hpp"
@@ -50,6 +52,34 @@ std::map<std::string, double> pipelined_experts(double copies) {
 TEST(StepBytes, DualPipe) { expect_close(payloads("deepseek-v3-dualpipe"), pipelined_experts(2)); }
 TEST(StepBytes, OneForwardOneBackward) { expect_close(payloads("deepseek-v3-1f1b"), pipelined_experts(1)); }
 
+// 2048 nodes: eight times the tokens and the data-parallel ranks, else the same.
+TEST(StepBytes, DualPipeOn2048Nodes) {
+  std::map<std::string, double> expected;
+  for (const auto& [what, bytes] : pipelined_experts(2)) expected[what] = 8 * bytes;
+  expect_close(payloads("deepseek-v3-2048-nodes"), expected);
+}
+
+// Tensor parallelism of 8 with sequence parallelism, as Megatron runs latent attention: the down projections and their
+// latents (1536; 512 + 64) are whole on every rank, so only latents are gathered around attention, and again for the
+// recomputed up projections and for the weight gradients; the FFN (dense or shared expert) gathers its input, forward and
+// again for its weight gradient. Experts cut into 8 gather rows (FP8, again for the gradient) and scatter sums (BF16).
+// A rank's payload is its group's whole microbatch, so all 8 count each token.
+TEST(StepBytes, TensorAndPipeline) {
+  const double row = kTokens * 7168 * 2, q = 1536.0 / 7168, c = 576.0 / 7168, kv = 512.0 / 7168;
+  const double forward = q + c + 1, backward = 3 + (q + c) + (q + kv);
+  const double replicated = 61 * (11'010'048.0 + 4'128'768 + 2 * 7168 + 1536 + 512) + 58 * (1'835'008.0 + 256) + 7168;
+  const double held = (kDense - replicated) / 8 + replicated + kRouted / 8;
+  expect_close(payloads("deepseek-v3-tp8-pp16"),
+               {{"tensor all_gather", 8 * row * (61 * (forward + backward) + 1 + 2)},     // + embedding, head
+                {"tensor reduce_scatter", 8 * row * (61 * (3 + q + c) + 1 + 1)},
+                {"tensor all_reduce", 8 * kTokens * 3 * 4},                               // the loss, FP32
+                {"expert all_gather", 8 * kTokens * 58 * 2 * kFp8Copy},
+                {"expert reduce_scatter", 8 * kTokens * 58 * 2 * kBf16Copy},
+                {"pipeline point_to_point", 2 * 2 * 15 * row},
+                {"reduce reduce_scatter", 4 * 16 * 8 * held},
+                {"gather all_gather", 1 * 16 * 8 * held}});
+}
+
 // ZeRO-3 gathers every parameter twice a micro-step on each of 2048 ranks, and scatters its gradient once, in BF16.
 TEST(StepBytes, Zero3) {
   const std::map<std::string, double> one = {{"gather all_gather", 2048 * 2 * kTotal * 2}, {"reduce reduce_scatter", 2048 * kTotal * 2}};
@@ -85,6 +115,17 @@ TEST(StepBytes, HybridSharding) {
                {{"gather all_gather", 2048 * 2 * kTotal * 2},
                 {"reduce reduce_scatter", 2048 * kTotal * 2},
                 {"reduce all_reduce", 2048 * kTotal / 64 * 2}});
+}
+
+// ZeRO-3 in a pipeline of 16: each stage gathers its parameters for each of the 120 microbatches, forward and backward,
+// in FP8; or, without resharding, once. Gradients (FP32) are scattered once a step.
+TEST(StepBytes, Zero3InAPipeline) {
+  for (const bool reshard : {true, false}) {
+    auto expected = pipelined_experts(1);
+    expected["gather all_gather"] = (reshard ? 2 * 120 : 1) * 128 * (kDense + kRouted / 64);
+    expect_close(payloads("deepseek-v3-1f1b", {"plan.parallel.zero=3", fmt::format("plan.parallel.reshard_after_forward={}", reshard)}),
+                 expected);
+  }
 }
 
 // A plain data-parallel step (ZeRO-0) all-reduces gradients and gathers nothing.

@@ -8,8 +8,10 @@
 
 namespace stepsim::testing {
 
-inline Inputs shipped(const std::string& experiment, std::vector<std::string> overrides = {}) {
+// `model`: in place of the experiment's own.
+inline Inputs shipped(const std::string& experiment, std::vector<std::string> overrides = {}, const std::string& model = "") {
   Request request;
+  request.model = model;
   request.experiment = experiment;
   request.overrides = std::move(overrides);
   request.home = STEPSIM_SOURCE_DIR;

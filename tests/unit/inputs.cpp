@@ -235,8 +235,9 @@ TEST(Plans, WhatNoCodeHonoursIsRefused) {
           "3 parallel.order: pipeline stands 0 times in it; each axis once is due"}));
   EXPECT_EQ(plan_problems(kPlan + "overlap: {tensor: paired}\n"),
             (Texts{"3 overlap.tensor: \"paired\" is not one of blocking, async"}));
-  EXPECT_EQ(plan_problems(kPlan + "routing: {balance: zipf:1.2}\n"),
-            (Texts{"3 routing.balance: only uniform is simulated so far, not zipf or recorded counts; write uniform"}));
+  EXPECT_EQ(plan_problems(kPlan + "routing: {balance: unifrom}\n"),
+            (Texts{"3 routing.balance: \"unifrom\" is neither uniform, nor zipf:EXPONENT, nor a .csv or .yaml file of "
+                   "recorded counts; did you mean uniform?"}));
   EXPECT_EQ(plan_problems(kPlan + "rates: calibrated\n"),
             (Texts{"3 rates: no GPU file has calibrated tables yet; write speed_of_light"}));
   EXPECT_EQ(

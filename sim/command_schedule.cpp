@@ -1,0 +1,145 @@
+// stepsim schedule: the passes of a plan, as text, CSV and SVG.
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/commands.hpp"
+#include "sim/outputs.hpp"
+#include "workloads/check.hpp"
+#include "workloads/experiment.hpp"
+#include "workloads/plan_schedule.hpp"
+#include "workloads/schedule_csv.hpp"
+#include "workloads/schedule_drawing.hpp"
+
+namespace stepsim {
+namespace {
+
+constexpr int kWidth = 100;  // columns of a terminal
+
+struct Drawn {
+  std::string name;    // what heads the drawing
+  std::string origin;  // which schedule it is
+  Schedule schedule;
+  PassTimes times;
+  bool real = false;  // times of the model on the cluster
+};
+
+// Whether the file is a plan rather than an experiment (which names a plan).
+bool is_plan(const std::string& path) {
+  try {
+    const YAML::Node document = YAML::LoadFile(path);
+    return document.IsMap() && document["batch"] && !document["plan"];
+  } catch (const YAML::Exception&) {
+    return false;  // whoever reads it next says what is wrong
+  }
+}
+
+// The one name on the command line is an experiment, or the plan itself.
+Request sorted_out(Request request) {
+  std::string reason;
+  const auto experiment = locate(request.home, Document::experiment, request.experiment, ".", reason);
+  const auto plan = locate(request.home, Document::plan, request.experiment, ".", reason);
+  const bool means_plan = plan && (!experiment || (*experiment == *plan && is_plan(*plan)));
+  if (request.plan.empty() && means_plan) {
+    request.plan = request.experiment;
+    request.experiment.clear();
+  }
+  return request;
+}
+
+// A plan by itself says how its passes are ordered, if it says how many microbatches there are.
+Drawn of_plan_alone(const Request& request) {
+  Reading reading;
+  const Overrides overrides = split_overrides(reading, request.overrides);
+  std::string reason;
+  const auto path = locate(request.home, Document::plan, request.plan, ".", reason);
+  if (!path) reading.problems.push_back({"", 0, "plan", reason});
+  reading.throw_if_any();
+  const ParallelPlan plan = read_plan(reading, *path, overrides.plan);
+  reading.throw_if_any();
+  const auto refuse = [&](const std::string& key, std::string why) {
+    reading.problems.push_back({*path, 0, key, std::move(why)});
+    reading.throw_if_any();
+  };
+  if (!has_schedule(plan))
+    refuse("schedule", fmt::format("\"{}\" is no schedule; see stepsim list schedules", plan.schedule));
+  if (is_automatic(plan)) refuse("schedule", "automatic needs pass times and memory; name --model and --cluster too");
+  int microbatches = plan.passes ? plan.passes->microbatches : 0;
+  if (plan.parallel.data > 0) {
+    const double wanted = microbatches_of(plan, {});
+    if (wanted != std::floor(wanted) || wanted > 1e6)
+      refuse("batch.global_sequences", fmt::format("makes {:.6g} microbatches", wanted));
+    microbatches = static_cast<int>(wanted);
+  }
+  if (microbatches == 0) {
+    refuse("parallel.data",
+           "auto leaves open how many microbatches there are; name --model and --cluster too, or --set "
+           "plan.parallel.data=N");
+  }
+  for (const auto& [key, why] : shape_problems(plan, microbatches)) reading.problems.push_back({*path, 0, key, why});
+  reading.throw_if_any();
+  return {plan.name, plan.schedule, schedule_of(plan, microbatches), unit_times(), false};
+}
+
+Drawn of_inputs(const Request& request, bool real) {
+  const Inputs in = load(request);
+  Step step = make_step(in.model, in.cluster, in.plan, Detail::formula);
+  std::string origin = step.schedule_origin;
+  if (origin != in.plan.schedule) origin = fmt::format("{}, which is {}", in.plan.schedule, origin);
+  return {in.name, origin, std::move(step.schedule), real ? step.planned : unit_times(), real};
+}
+
+// A column is the shortest pass.
+Seconds slot_of(const Drawn& drawn) {
+  double shortest = 0;
+  for (int rank = 0; rank < drawn.schedule.ranks(); ++rank) {
+    for (const Pass& pass : drawn.schedule.order[rank]) {
+      const double takes = duration(drawn.times, pass.kind, drawn.schedule.placement[rank][pass.chunk]).value;
+      if (takes > 0 && (shortest == 0 || takes < shortest)) shortest = takes;
+    }
+  }
+  return Seconds(shortest > 0 ? shortest : 1);
+}
+
+std::string to_text(const Drawn& drawn) {
+  const Schedule& s = drawn.schedule;
+  const ScheduleTimes times = times_of(s, drawn.times);
+  const Seconds slot = slot_of(drawn);
+  double bubble = 0;
+  for (int rank = 0; rank < s.ranks(); ++rank) bubble += times.bubble(rank) / times.makespan / s.ranks();
+  const std::vector<double> peaks = peak_in_flight(s);
+  std::string text = fmt::format("{}: {}; {} ranks, {} stages, {} microbatches\n", drawn.name, drawn.origin, s.ranks(),
+                                 s.stages, s.microbatches);
+  const std::string what =
+      drawn.real ? fmt::format("pass times of the model on the cluster, a slot {:.3g} ms", slot.value * 1e3)
+                 : "F = I = W = 1 slot, B = 2, messages take no time";
+  text += fmt::format(
+      "{}\n{:.0f} slots, bubble {:.1f} % of them; a rank holds at most {:.0f} activations of one microbatch in a "
+      "stage\n\n",
+      what, times.makespan / slot, 100 * bubble, *std::max_element(peaks.begin(), peaks.end()));
+  return text + schedule_to_text(s, drawn.times, slot, kWidth);
+}
+
+}  // namespace
+
+int Commands::run_schedule() {
+  Outputs outputs;
+  outputs.want("--csv", args_.csv);
+  outputs.want("--svg", args_.svg);
+  outputs.require_writable();
+  const Request request = sorted_out(args_.request);
+  const bool alone =
+      request.experiment.empty() && request.model.empty() && request.cluster.empty() && !request.plan.empty();
+  const bool real = args_.times == "real";
+  if (alone && real)
+    throw InputError({{"", 0, "--times", "real times need a model and a cluster; name --model and --cluster too"}});
+  const Drawn drawn = alone ? of_plan_alone(request) : of_inputs(request, real);
+  write_output(args_.csv, args_.csv.empty() ? "" : schedule_to_csv(drawn.schedule));
+  write_output(args_.svg, args_.svg.empty() ? "" : schedule_to_svg(drawn.schedule, drawn.times));
+  if (!outputs.wants_standard_output()) write_output("-", to_text(drawn));
+  return 0;
+}
+
+}  // namespace stepsim
