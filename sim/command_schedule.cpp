@@ -103,6 +103,18 @@ Seconds slot_of(const Drawn& drawn) {
   return Seconds(shortest > 0 ? shortest : 1);
 }
 
+// Forward, input-gradient and weight-gradient time of the stage that takes longest, and a message's.
+std::string real_times(const Drawn& drawn, Seconds slot) {
+  StageTimes longest{};
+  const auto total = [](const StageTimes& t) { return t.forward + t.input_gradient + t.weight_gradient; };
+  for (int stage = 0; stage < drawn.schedule.stages; ++stage) {
+    if (total(drawn.times.of(stage)) > total(longest)) longest = drawn.times.of(stage);
+  }
+  return fmt::format("slowest stage: F {:.3g} ms, I {:.3g} ms, W {:.3g} ms; a message {:.3g} ms; a slot {:.3g} ms",
+                     longest.forward.value * 1e3, longest.input_gradient.value * 1e3, longest.weight_gradient.value * 1e3,
+                     drawn.times.communication.value * 1e3, slot.value * 1e3);
+}
+
 std::string to_text(const Drawn& drawn) {
   const Schedule& s = drawn.schedule;
   const ScheduleTimes times = times_of(s, drawn.times);
@@ -113,7 +125,7 @@ std::string to_text(const Drawn& drawn) {
   std::string text = fmt::format("{}: {}; {} ranks, {} stages, {} microbatches\n", drawn.name, drawn.origin, s.ranks(),
                                  s.stages, s.microbatches);
   const std::string what =
-      drawn.real ? fmt::format("pass times of the model on the cluster, a slot {:.3g} ms", slot.value * 1e3)
+      drawn.real ? real_times(drawn, slot)
                  : "F = I = W = 1 slot, B = 2, messages take no time";
   text += fmt::format(
       "{}\n{:.0f} slots, bubble {:.1f} % of them; a rank holds at most {:.0f} activations of one microbatch in a "
