@@ -82,7 +82,6 @@ Busiest busiest(const GroupShape& shape, const TokenRouting& routing) {
 
 std::vector<Part> pairwise_traffic(const ClusterSpec& cluster, Members members, const TokenRouting& routing) {
   if (!routing.to_member.empty()) return unequal_traffic(cluster, members, routing);
-  const double n = static_cast<double>(members.size());
   Legs legs(cluster);
   for (const RankId from : members) {
     for (const RankId to : members) legs.add(from, to);
