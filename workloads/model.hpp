@@ -87,7 +87,7 @@ std::vector<Matrix> attention_matrices(const ModelSpec& model);
 double ffn_parameters(const ModelSpec& model, double width);  // of one FFN or expert of that width
 double norm_parameters(const ModelSpec& model);               // of one layer
 
-// Reads a model's YAML (keys of DESIGN section 5, all checked against each other: kv_heads divides heads, top_k <=
+// Reads a model's YAML (keys as in workloads/models, all checked against each other: kv_heads divides heads, top_k <=
 // count, ...). Problems go to `reading`; the result is only meaningful when there are none.
 ModelSpec read_model(Reading& reading, const std::string& path, const std::vector<Override>& overrides);
 

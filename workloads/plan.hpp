@@ -122,7 +122,7 @@ struct ParallelPlan {
   bool operator==(const ParallelPlan&) const = default;
 };
 
-// Reads a plan's YAML (keys of DESIGN section 5). Problems that show without model and cluster go to `reading`.
+// Reads a plan's YAML (keys as in workloads/plans). Problems that show without model and cluster go to `reading`.
 ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vector<Override>& overrides);
 
 std::string_view to_text(Module module);
