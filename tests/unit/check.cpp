@@ -77,8 +77,13 @@ Texts llama(const std::vector<Override>& overrides, int nodes = 4) {
 
 TEST(Check, ShippedExperimentsPass) {
   for (const std::string& name : shipped(kHome, Document::experiment)) {
-    const bool large = name == "deepseek-v3-2048-nodes";
-    EXPECT_EQ(deepseek(name, {}, large ? 2048 : 256), Texts{}) << name;
+    Reading reading;
+    const Experiment experiment = read_experiment(reading, kHome + "/workloads/experiments/" + name + ".yaml", kHome);
+    const ParallelPlan plan = read_plan(reading, experiment.plan, {});
+    const ModelSpec model = read_model(reading, experiment.model, {});
+    reading.throw_if_any();
+    const bool large = experiment.cluster.ends_with("h800-2048x8.yaml");
+    EXPECT_EQ(texts(check(model, cluster_of(large ? 2048 : 256), plan, {})), Texts{}) << name;
   }
   EXPECT_EQ(llama({}), Texts{});
 }
