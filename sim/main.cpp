@@ -5,17 +5,22 @@
 
 #include <cstdio>
 
-#include "sim/commands.hpp"
+#include "sim/base/errors.hpp"
+#include "sim/verbs/verb.hpp"
 
 int main(int argc, char** argv) {
   spdlog::set_default_logger(spdlog::stderr_color_st("stepsim"));
   spdlog::set_pattern("stepsim: %v");
   CLI::App app{"How long one training step of a language model takes on a cluster under a plan, and why.", "stepsim"};
-  stepsim::Commands commands(argv[0]);
-  commands.add_to(app);
+  app.require_subcommand(1);
+  std::function<int()> run;
+  for (const stepsim::Verb& verb : stepsim::verbs()) {
+    CLI::App* declared = app.add_subcommand(std::string(verb.name), std::string(verb.about));
+    declared->callback([&run, of_verb = verb.declare(*declared, argv[0])] { run = of_verb; });
+  }
   try {
     app.parse(argc, argv);
-    return commands.run();
+    return run();
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   } catch (const stepsim::InputError& e) {

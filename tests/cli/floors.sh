@@ -11,6 +11,7 @@ floor_of() {
     workloads/*) echo 3 ;;
     sim/engine/*) echo 4 ;;
     sim/report/*) echo 5 ;;
+    sim/verbs/* | sim/main.cpp) echo 7 ;;
     sim/*) echo 6 ;;
     *) echo 99 ;;
   esac

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/commands.hpp"
-#include "sim/outputs.hpp"
+#include "sim/verbs/arguments.hpp"
+#include "sim/verbs/verb.hpp"
 #include "workloads/check.hpp"
 #include "workloads/experiment.hpp"
 #include "workloads/plan_schedule.hpp"
@@ -134,24 +134,42 @@ std::string to_text(const Drawn& drawn) {
   return text + schedule_to_text(s, drawn.times, slot, kWidth);
 }
 
-}  // namespace
+struct Arguments {
+  InputArguments inputs;
+  OutputArguments outputs;
+  std::string times = "unit";
+};
 
-int Commands::run_schedule() {
-  Outputs outputs;
-  outputs.want("--csv", args_.csv);
-  outputs.want("--svg", args_.svg);
-  outputs.require_writable();
-  const Request request = sorted_out(args_.request);
+int run(const Arguments& args, const std::string& program) {
+  args.outputs.require_writable();
+  const Request request = sorted_out(args.inputs.complete(program));
   const bool alone =
       request.experiment.empty() && request.model.empty() && request.cluster.empty() && !request.plan.empty();
-  const bool real = args_.times == "real";
+  const bool real = args.times == "real";
   if (alone && real)
     throw InputError({{"", 0, "--times", "real times need a model and a cluster; name --model and --cluster too"}});
   const Drawn drawn = alone ? of_plan_alone(request) : of_inputs(request, real);
-  write_output(args_.csv, args_.csv.empty() ? "" : schedule_to_csv(drawn.schedule));
-  write_output(args_.svg, args_.svg.empty() ? "" : schedule_to_svg(drawn.schedule, drawn.times));
-  if (!outputs.wants_standard_output()) write_output("-", to_text(drawn));
+  args.outputs.write("--csv", [&] { return schedule_to_csv(drawn.schedule); });
+  args.outputs.write("--svg", [&] { return schedule_to_svg(drawn.schedule, drawn.times); });
+  if (!args.outputs.wants_standard_output()) write_output("-", to_text(drawn));
   return 0;
+}
+
+std::function<int()> declare(CLI::App& verb, const std::string& program) {
+  const auto args = std::make_shared<Arguments>();
+  args->inputs.declare(verb, "plan");
+  verb.add_option("--times", args->times, "unit: all passes alike; real: of the model on the cluster")
+      ->check(CLI::IsMember({"unit", "real"}))
+      ->capture_default_str();
+  args->outputs.declare(verb, "--csv", "write PyTorch's schedule CSV to this file (-: standard output)");
+  args->outputs.declare(verb, "--svg", "write a drawing to scale");
+  return [args, program] { return run(*args, program); };
+}
+
+}  // namespace
+
+Verb schedule_verb() {
+  return {"schedule", "the order of passes: a row a rank, a column a slot; simulates nothing", declare};
 }
 
 }  // namespace stepsim
