@@ -31,6 +31,24 @@ void check_recompute(Check& check) {
   }
 }
 
+// Pieces of a collective that compute waits for one by one hide nothing.
+void check_tensor_chunks(Check& check) {
+  const int chunks = check.plan.overlap.tensor_chunks;
+  if (chunks == 1) return;
+  if (check.plan.overlap.tensor == Overlap::Policy::blocking) {
+    check.add("overlap.tensor_chunks",
+              fmt::format("{} pieces, but overlap.tensor: blocking waits for each of them; write overlap.tensor: async",
+                          chunks));
+  }
+  const Parallel& p = check.plan.parallel;
+  const std::int64_t tokens = std::int64_t{check.plan.batch.microbatch_sequences} * check.plan.batch.sequence_length;
+  const std::int64_t rows = tokens / std::max(1, p.context) / (p.sequence ? p.tensor : 1);
+  if (rows % chunks != 0) {
+    check.add("overlap.tensor_chunks", fmt::format("{} does not divide a GPU's {} rows of a microbatch{}", chunks, rows,
+                                                   nearest_values(chunks, 64, [&](auto n) { return rows % n == 0; })));
+  }
+}
+
 void check_balance(Check& check) {
   for (std::string& reason : balance_problems(check.model, check.plan.routing)) {
     check.add("routing.balance", std::move(reason));
@@ -81,6 +99,7 @@ std::vector<Problem> check(const ModelSpec& model, const ClusterSpec& cluster, c
   if (degrees_fit) check_batch(check);
   check_schedule(check, degrees_fit);
   check_recompute(check);
+  check_tensor_chunks(check);
   if (degrees_fit) check_zero(check);
   check_algorithms(check);
   if (degrees_fit && experts_fit) check_groups(check, make_grid(resolve(plan, cluster), cluster.ranks()));

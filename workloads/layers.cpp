@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "workloads/chunks.hpp"
 #include "workloads/layer_parts.hpp"
 
 namespace stepsim {
@@ -82,7 +83,11 @@ BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expe
   for (const auto& [kind, loads] : order) {
     const auto [at, fresh] = index.try_emplace({kind, loads}, static_cast<int>(list.kinds.size()));
     const LayerShape here = expert_rank == kAlike ? shape : routed(shape, routing, loads, expert_rank);
-    if (fresh) list.kinds.push_back(make_block(here, kind));
+    if (fresh) {
+      Block block = make_block(here, kind);
+      const int chunks = plan.overlap.tensor_chunks;
+      list.kinds.push_back(chunks > 1 ? chunk_tensor_collectives(block, chunks) : std::move(block));
+    }
     list.kind_of.push_back(at->second);
   }
   return list;

@@ -32,6 +32,7 @@ void read_overlap(Fields& top, Overlap& o) {
   if (reduce == "at_end") o.reduce = Overlap::Reduce::at_end;
   const Texts two{"blocking", "async"};
   o.tensor = read_policy(f, "tensor", o.tensor, two, "the next kernel needs the result");
+  f.integer("tensor_chunks", o.tensor_chunks, or_default("GEMMs and their collectives are not cut"), 1, 64);
   o.context = read_policy(f, "context", o.context, two, "ring attention passes keys and values under compute");
   o.expert = read_policy(f, "expert", o.expert, {"blocking", "async", "paired"}, "the experts need their tokens");
   o.pipeline = read_policy(f, "pipeline", o.pipeline, two, "messages between stages move beside compute");

@@ -74,6 +74,7 @@ struct Overlap {
   // with overlapped pairs).
   enum class Policy { blocking, async, paired };
   Policy tensor = Policy::blocking, context = Policy::async, expert = Policy::blocking, pipeline = Policy::async;
+  int tensor_chunks = 1;  // pieces into which a tensor-parallel GEMM and its collective are cut (chunks.hpp)
 
   bool operator==(const Overlap&) const = default;
 };
