@@ -10,7 +10,7 @@
 #include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/graph/fold.hpp"
-#include "workloads/plan_schedule.hpp"
+#include "sim/settle.hpp"
 
 namespace stepsim {
 namespace {
@@ -39,7 +39,8 @@ InputNames names_of(const Inputs& in, const Options& options) {
   names.cluster = in.cluster.name;
   names.plan = in.plan.name;
   names.scenario = in.scenario;
-  names.schedule = in.plan.schedule;
+  const std::string& found = in.plan.passes_origin;
+  names.schedule = found.empty() || found == in.plan.schedule ? in.plan.schedule : fmt::format("{} ({})", in.plan.schedule, found);
   names.rates = in.plan.rates == Rates::speed_of_light ? "speed_of_light" : "calibrated";
   names.detail = options.detail == Detail::formula ? "formula" : "aggregate";
   names.engine = options.engine;
@@ -120,17 +121,15 @@ std::map<std::string, double> measure_elasticities(const Inputs& inputs, const O
   return elasticities;
 }
 
-Simulation simulate(const Inputs& inputs, const Options& options) {
+Simulation simulate(const Inputs& given, const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
+  const Inputs inputs = settle(given, options);  // what-if runs keep the passes, too
   Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail);
   Simulation out;
   out.graph = folded(std::move(step.graph), options.fold);
   out.timeline = make_engine(options.engine)->run(out.graph);
   out.report = analyse(out.graph, out.timeline, names_of(inputs, options), facts_of(inputs, step, out.graph));
-  // What-if runs keep the passes: they need not be looked for again.
-  Inputs kept = inputs;
-  if (is_automatic(kept.plan)) kept.plan.passes = step.schedule;
-  judge(out.report, options.elasticities ? measure_elasticities(kept, options, out.timeline.end)
+  judge(out.report, options.elasticities ? measure_elasticities(inputs, options, out.timeline.end)
                                          : std::map<std::string, double>{});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   out.report.engine = {options.engine, out.report.inputs.detail, options.fold, out.graph.ranks.size(), out.timeline.events,

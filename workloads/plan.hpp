@@ -111,6 +111,7 @@ struct ParallelPlan {
   // The passes themselves where no name of the table stands for them: as the file says, or once "automatic" has found
   // them. plan_schedule.hpp answers for all cases.
   std::optional<Schedule> passes;
+  std::string passes_origin;      // of what "automatic" found: "automatic", or the name of the table it could not improve on
   std::vector<int> stage_layers;  // layers of each stage; empty: auto
   Precisions precision;
   Recompute recompute;

@@ -12,6 +12,15 @@
 
 namespace stepsim {
 
+using StageBlocks = std::vector<std::vector<int>>;  // [stage] block indices
+
+// One answer to a plan that leaves its passes to stepsim.
+struct PassPlan {
+  Schedule schedule;
+  StageBlocks stage_blocks;
+  std::string origin;  // "automatic", or the schedule of the table that nothing found was better than
+};
+
 inline constexpr std::string_view kAutomatic = "automatic";
 
 // What `schedule:` may say, with a line about each: the table's names, "automatic", and a file.

@@ -104,12 +104,12 @@ class StepBuilder {
                         seconds_of(planned[static_cast<std::size_t>(PassKind::backward)]));
     }
     const auto split = [&](int stages) { return split_into_stages(plan_, stages, seconds); };
-    step_.schedule_origin = plan_.schedule;
+    step_.schedule_origin = plan_.passes_origin.empty() ? plan_.schedule : plan_.passes_origin;
     if (is_automatic(plan_)) {
-      PassPlan found = automatic_passes(context_, microbatches, seconds_of_message(), split);
-      step_.schedule = std::move(found.schedule);
-      step_.stage_blocks = std::move(found.stage_blocks);
-      step_.schedule_origin = std::move(found.origin);
+      step_.offers = automatic_passes(context_, microbatches, seconds_of_message(), split);
+      step_.schedule = step_.offers.front().schedule;
+      step_.stage_blocks = step_.offers.front().stage_blocks;
+      step_.schedule_origin = step_.offers.front().origin;
     } else {
       step_.schedule = schedule_of(plan_, microbatches);
       step_.stage_blocks = split(step_.schedule.stages);

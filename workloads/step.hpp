@@ -10,6 +10,7 @@
 #include "workloads/memory.hpp"
 #include "workloads/model.hpp"
 #include "workloads/plan.hpp"
+#include "workloads/plan_schedule.hpp"
 #include "workloads/schedule.hpp"
 #include "workloads/schedule_times.hpp"
 
@@ -19,6 +20,7 @@ struct Step {
   StepGraph graph;  // of all ranks, not folded
   Schedule schedule;
   std::string schedule_origin;  // its name; of an automatic one, "automatic" or the name it could not improve on
+  std::vector<PassPlan> offers;  // of an automatic one: this one and others nearly as fast, as planned
   std::vector<std::vector<int>> stage_blocks;  // [stage] block indices
   PassTimes planned;                           // how long each stage's passes take by themselves, on `planned_on`
   std::vector<MemoryUse> memory;               // [pipeline rank]

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kMostChunks = 4;  // of a rank, where the plan does not say more: each costs messages and memory
 constexpr int kTries = 5;
+constexpr std::size_t kMostOffers = 8;
+constexpr double kNear = 1.1;  // planned times leave out contention and what pairs of passes hide
 
 double planned_pass(const StepContext& context, int block, PassKind pass) {
   double seconds = 0;
@@ -42,7 +44,7 @@ class Choice {
     last_ = {{std::move(schedule), blocks, origin}, {}, 0};
     last_.makespan = times_of(last_.passes.schedule, times).makespan;
     for (const MemoryUse& use : memory(last_.passes.schedule)) last_.memory = std::max(last_.memory, use.total().value);
-    if (!best_ || better(last_, *best_)) best_ = last_;
+    trials_.push_back(last_);
     return last_;
   }
 
@@ -59,7 +61,20 @@ class Choice {
                      c_.model);
   }
 
-  PassPlan best() && { return std::move(best_->passes); }
+  // The best and those near it, best first; all fit if the best does.
+  std::vector<PassPlan> best() && {
+    std::stable_sort(trials_.begin(), trials_.end(), [&](const Trial& a, const Trial& b) { return better(a, b); });
+    const double limit = trials_.front().makespan.value * kNear;
+    const bool fit = fits(trials_.front());
+    std::vector<PassPlan> offers;
+    for (Trial& trial : trials_) {
+      if (offers.size() == kMostOffers || trial.makespan.value > limit) break;
+      if (fits(trial) != fit) break;
+      const auto same = [&](const PassPlan& offer) { return offer.schedule == trial.passes.schedule; };
+      if (std::none_of(offers.begin(), offers.end(), same)) offers.push_back(std::move(trial.passes));
+    }
+    return offers;
+  }
 
  private:
   bool better(const Trial& a, const Trial& b) const {
@@ -73,7 +88,7 @@ class Choice {
   const std::function<StageBlocks(int)>& split_;
   std::map<int, StageBlocks> splits_;
   Trial last_;
-  std::optional<Trial> best_;
+  std::vector<Trial> trials_;
 };
 
 int most_chunks(const StepContext& context) {
@@ -158,7 +173,7 @@ PassTimes planned_times(const StepContext& context, const StageBlocks& stage_blo
   return times;
 }
 
-PassPlan automatic_passes(const StepContext& context, int microbatches, double seconds_of_message,
+std::vector<PassPlan> automatic_passes(const StepContext& context, int microbatches, double seconds_of_message,
                           const std::function<StageBlocks(int stages)>& split) {
   Choice choice(context, seconds_of_message, split);
   offer_table(context, microbatches, choice);

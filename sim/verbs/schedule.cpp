@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/settle.hpp"
 #include "sim/verbs/arguments.hpp"
 #include "sim/verbs/verb.hpp"
 #include "workloads/check.hpp"
@@ -84,7 +85,7 @@ Drawn of_plan_alone(const Request& request) {
 }
 
 Drawn of_inputs(const Request& request, bool real) {
-  const Inputs in = load(request);
+  const Inputs in = settle(load(request), Options{});
   Step step = make_step(in.model, in.cluster, in.plan, Detail::formula);
   std::string origin = step.schedule_origin;
   if (origin != in.plan.schedule) origin = fmt::format("{}, which is {}", in.plan.schedule, origin);
@@ -169,7 +170,7 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
 }  // namespace
 
 Verb schedule_verb() {
-  return {"schedule", "the order of passes: a row a rank, a column a slot; simulates nothing", declare};
+  return {"schedule", "the order of passes: a row a rank, a column a slot", declare};
 }
 
 }  // namespace stepsim
