@@ -27,7 +27,7 @@ LayerShape layer_shape(const ModelSpec& model, const ParallelPlan& plan) {
   LayerShape shape;
   shape.model = model;
   shape.plan = plan;
-  shape.sequences = plan.batch.microbatch_sequences;
+  shape.sequences = plan.batch.sequences();
   shape.tokens = shape.sequences * plan.batch.sequence_length / p.context;
   shape.rows = shape.sequence_parallel() ? shape.tokens / p.tensor : shape.tokens;
   shape.routed_tokens = shape.tokens / p.tensor;

@@ -69,7 +69,7 @@ Bytes unsharded(const ParallelPlan& plan, const std::vector<const Block*>& held,
 double pipeline_buffers(const ParallelPlan& plan, const Schedule& schedule, const ModelSpec& model, int rank) {
   if (schedule.ranks() == 1) return 0;
   const Parallel& p = plan.parallel;
-  const double tokens = static_cast<double>(plan.batch.microbatch_sequences) * plan.batch.sequence_length / p.context;
+  const double tokens = plan.batch.sequences() * plan.batch.sequence_length / p.context;
   const double rows = p.sequence ? tokens / p.tensor : tokens;
   int neighbours = 0;
   for (int stage : schedule.placement[rank]) {

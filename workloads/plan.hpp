@@ -43,6 +43,11 @@ struct Batch {
   std::int64_t global_sequences = 0;
   int microbatch_sequences = 1;
   int sequence_length = 0;
+  // What-ifs ask about any number of tokens: every microbatch is so many times its sequences. Not a key.
+  double factor = 1;
+
+  double sequences() const { return factor * microbatch_sequences; }                            // a microbatch
+  double tokens() const { return factor * static_cast<double>(global_sequences) * sequence_length; }  // a step
 
   bool operator==(const Batch&) const = default;
 };

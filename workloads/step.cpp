@@ -297,7 +297,7 @@ class StepBuilder {
   void add_facts() {
     const ModelSpec& model = context_.model;
     const Batch& batch = plan_.batch;
-    step_.tokens = static_cast<double>(batch.global_sequences) * batch.sequence_length;
+    step_.tokens = batch.tokens();
     step_.model_flops = 3 * forward_flops_per_token(model, batch.sequence_length) * step_.tokens;
     std::vector<double> of_program;
     for (const Program& program : step_.graph.programs) {

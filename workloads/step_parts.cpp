@@ -40,7 +40,7 @@ Overlap::Policy policy_of(const ParallelPlan& plan, GroupKind kind) {
 
 double message_bytes(const ModelSpec& model, const ParallelPlan& plan) {
   const Parallel& p = plan.parallel;
-  const double tokens = static_cast<double>(plan.batch.microbatch_sequences) * plan.batch.sequence_length;
+  const double tokens = plan.batch.sequences() * plan.batch.sequence_length;
   const double share = tokens / p.context / (p.sequence ? p.tensor : 1);
   return share * activation_row_bytes(model.hidden, plan.precision.pipeline);
 }

@@ -1,0 +1,121 @@
+#include "sim/whatif.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/engine/child.hpp"
+#include "sim/engine/engine.hpp"
+#include "sim/graph/fold.hpp"
+#include "sim/neighbours.hpp"
+#include "sim/settle.hpp"
+#include "workloads/check.hpp"
+#include "workloads/experiment.hpp"
+
+namespace stepsim {
+namespace {
+
+struct Measured {
+  double step_time_s, memory_bytes;
+};
+
+Measured measure(const Inputs& inputs, const ClusterSpec& planned_on, const Options& options) {
+  const Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &planned_on);
+  double memory = 0;
+  for (const MemoryUse& use : step.memory) memory = std::max(memory, use.total().value);
+  return {make_engine(options.engine)->run(options.fold ? fold(step.graph).graph : step.graph).end, memory};
+}
+
+std::vector<Change> faster_resources(const ClusterSpec& cluster) {
+  std::vector<std::string> names = {"compute", "hbm"};
+  names.insert(names.end(), cluster.tiers.begin(), cluster.tiers.end());
+  names.emplace_back("latency");
+  std::vector<Change> changes;
+  for (const std::string& name : names) {
+    for (const double factor : {1.1, 2.0}) {
+      changes.push_back({"resource", fmt::format("{} {:g} x as {}", name, factor, name == "latency" ? "low" : "fast"), name, factor, {}});
+    }
+  }
+  return changes;
+}
+
+// What runs, with the changed inputs; what does not, with the reason.
+struct Candidate {
+  Effect effect;
+  std::optional<Inputs> inputs;
+};
+
+Candidate candidate_of(const Inputs& inputs, const Change& change) {
+  Candidate candidate;
+  candidate.effect.change = change;
+  if (change.resource.empty()) {
+    candidate.inputs = with_plan(inputs, change.overrides, candidate.effect.refused);
+  } else {
+    candidate.inputs = inputs;
+    candidate.inputs->cluster = with_faster(inputs.cluster, change.resource, change.factor);
+  }
+  return candidate;
+}
+
+}  // namespace
+
+std::optional<Inputs> with_plan(const Inputs& inputs, const std::vector<std::string>& overrides, std::string& refused) {
+  const auto file = std::find_if(inputs.files.begin(), inputs.files.end(), [](const auto& f) { return f.first == "plan"; });
+  std::vector<std::string> all = inputs.overrides;
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  Reading reading;
+  const Overrides split = split_overrides(reading, all);
+  Inputs changed = inputs;
+  changed.overrides = all;
+  changed.plan = read_plan(reading, file->second, split.plan);
+  if (reading.problems.empty()) reading.problems = check(changed.model, changed.cluster, changed.plan, source_of(file->second, reading));
+  for (const Problem& problem : reading.problems) {
+    refused += fmt::format("{}{}: {}", refused.empty() ? "" : "; ", problem.key, problem.reason);
+  }
+  if (!refused.empty()) return std::nullopt;
+  changed.plan = resolve(changed.plan, changed.cluster);
+  return changed;
+}
+
+WhatIf what_if(const Inputs& given, const Options& options) {
+  const Inputs inputs = settle(given, options);
+  std::vector<Change> changes = faster_resources(inputs.cluster);
+  for (Change& change : neighbours(given)) changes.push_back(std::move(change));
+  std::vector<Candidate> candidates;
+  for (const Change& change : changes) candidates.push_back(candidate_of(change.resource.empty() ? given : inputs, change));
+
+  SharedArray<Measured> measured(candidates.size() + 1);
+  std::vector<std::function<void()>> works = {[&] { measured[candidates.size()] = measure(inputs, inputs.cluster, options); }};
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!candidates[i].inputs) continue;
+    works.push_back([&, i] {
+      Options alone = options;
+      alone.jobs = 1;
+      measured[i] = measure(settle(*candidates[i].inputs, alone), inputs.cluster, options);
+    });
+  }
+  run_in_children(works, options.jobs);
+
+  WhatIf result;
+  const double room = inputs.cluster.gpu.memory.value;
+  result.step_time_s = measured[candidates.size()].step_time_s;
+  result.memory_bytes = measured[candidates.size()].memory_bytes;
+  result.fits = result.memory_bytes <= room;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    Effect& effect = candidates[i].effect;
+    if (candidates[i].inputs) {
+      effect.step_time_s = measured[i].step_time_s;
+      effect.saved_s = result.step_time_s - measured[i].step_time_s;
+      effect.memory_bytes = measured[i].memory_bytes;
+      effect.fits = effect.memory_bytes <= room;
+    }
+    result.effects.push_back(std::move(effect));
+  }
+  std::stable_sort(result.effects.begin(), result.effects.end(), [](const Effect& a, const Effect& b) {
+    if (a.refused.empty() != b.refused.empty()) return a.refused.empty();
+    return a.refused.empty() && a.saved_s > b.saved_s;
+  });
+  return result;
+}
+
+}  // namespace stepsim
