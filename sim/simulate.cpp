@@ -87,7 +87,7 @@ StepGraph folded(StepGraph graph, bool wanted) { return wanted ? fold(graph).gra
 ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double factor) {
   Gpu& gpu = cluster.gpu;
   if (resource == "compute") {
-    for (FlopsPerSecond* rate : {&gpu.bf16, &gpu.fp8, &gpu.fp32}) *rate *= factor;
+    gpu.compute_speed *= factor;
   } else if (resource == "hbm") {
     gpu.hbm *= factor;
   } else if (resource == "latency") {

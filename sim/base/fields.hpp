@@ -74,6 +74,7 @@ class Fields {
   void time(std::string_view key, Seconds& into, Need need);              // not negative
   void size(std::string_view key, Bytes& into, Need need);                // not negative
   void rate(std::string_view key, FlopsPerSecond& into, Need need);       // must be positive
+  void power(std::string_view key, Watts& into, Need need);               // must be positive
   void texts(std::string_view key, std::vector<std::string>& into, Need need);    // a list, or one text with commas
   void integers(std::string_view key, std::vector<int>& into, Need need, int min = 0);
 

@@ -123,5 +123,8 @@ void Fields::size(std::string_view key, Bytes& into, Need need) {
 void Fields::rate(std::string_view key, FlopsPerSecond& into, Need need) {
   quantity(key, into, need, &rate_from, "a rate such as 758Tf", false);
 }
+void Fields::power(std::string_view key, Watts& into, Need need) {
+  quantity(key, into, need, &power_from, "a power such as 700W", false);
+}
 
 }  // namespace stepsim

@@ -130,6 +130,12 @@ std::optional<FlopsPerSecond> rate_from(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<Watts> power_from(std::string_view text) {
+  constexpr std::array<Suffix, 1> units{{{"W", 1}}};
+  if (const auto value = prefixed(text, units)) return Watts(*value);
+  return std::nullopt;
+}
+
 std::string to_text(Seconds time) {
   constexpr std::array<Suffix, 5> units{{{"ps", 1e-12}, {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
   return rounded(time.value, units);
@@ -146,6 +152,9 @@ std::string to_text(FlopsPerSecond rate) {
 }
 std::string to_text(Flops work) {
   return rounded_up(work.value, "FLOP");
+}
+std::string to_text(Watts power) {
+  return fmt::format("{:.4g} W", power.value);
 }
 
 }  // namespace stepsim

@@ -54,4 +54,12 @@ using Flops = Quantity<0, 0, 1>;
 using BytesPerSecond = Quantity<-1, 1, 0>;
 using FlopsPerSecond = Quantity<-1, 0, 1>;
 
+struct Watts {
+  double value = 0;
+
+  constexpr Watts() = default;
+  constexpr explicit Watts(double v) : value(v) {}
+  constexpr auto operator<=>(const Watts&) const = default;
+};
+
 }  // namespace stepsim

@@ -22,6 +22,19 @@ void read_speed_of_light(Fields& rates, bool has_fp8, Gpu& gpu) {
   fields.finish();
 }
 
+void read_power(Fields& document, Gpu& gpu) {
+  if (!document.has("power")) return;
+  PowerModel power;
+  Fields fields = document.mapping("power", required());
+  fields.power("limit", power.limit, required());
+  fields.power("idle", power.idle, required());
+  fields.number("voltage_exponent", power.voltage_exponent, or_default("voltage grows with the clock"), 0, 4);
+  power.usual_limit = power.limit;
+  if (power.idle >= power.limit) fields.problem("idle", "leaves nothing of the limit");
+  fields.finish();
+  gpu.power = power;
+}
+
 }  // namespace
 
 Gpu read_gpu(Reading& reading, const std::string& path, Rates rates) {
@@ -41,9 +54,12 @@ Gpu read_gpu(Reading& reading, const std::string& path, Rates rates) {
     if (has_fp8) peak.rate("fp8", gpu.fp8_peak, required());
     peak.finish();
   }
+  read_power(*document, gpu);
+  gpu.rates = rates;
   Fields all = document->mapping("rates", required());
   if (document->has("rates")) {
     read_speed_of_light(all, has_fp8, gpu);
+    read_calibrated(all, has_fp8, gpu);
     all.finish();
   }
   const auto above_peak = [&](const char* what, FlopsPerSecond rate, FlopsPerSecond most) {
@@ -54,7 +70,7 @@ Gpu read_gpu(Reading& reading, const std::string& path, Rates rates) {
   };
   above_peak("bf16", gpu.bf16, gpu.bf16_peak);
   above_peak("fp8", gpu.fp8, gpu.fp8_peak);
-  if (rates == Rates::calibrated) {
+  if (rates == Rates::calibrated && document->has("rates") && !all.has("calibrated")) {
     document->problem("rates", "has no calibrated rates (tables of measurements); use rates: speed_of_light");
   }
   document->finish();
@@ -77,6 +93,32 @@ FlopsPerSecond rate_of(const Gpu& gpu, Precision precision) {
   }
   assert(false && "no arithmetic has no rate");
   return gpu.fp32;
+}
+
+FlopsPerSecond peak_of(const Gpu& gpu, Precision precision) {
+  switch (precision) {
+    case Precision::fp4:
+    case Precision::fp8:
+      return gpu.fp8_peak;
+    case Precision::tf32:
+    case Precision::fp32:
+      return gpu.bf16_peak * (gpu.fp32 / gpu.bf16);
+    default:
+      return gpu.bf16_peak;
+  }
+}
+
+std::optional<std::string> set_power(Gpu& gpu, std::optional<Watts> limit, double activity) {
+  if (!limit && activity == 1) return std::nullopt;
+  if (!gpu.power) return "the GPU's file has no power figures";
+  if (gpu.power->dynamic.value == 0) return "the GPU's file has no dynamic_power among its calibrated rates";
+  if (limit && (*limit <= gpu.power->idle || *limit > gpu.power->usual_limit)) {
+    return fmt::format("{} is not between the idle {} and the board's limit {}", to_text(*limit), to_text(gpu.power->idle),
+                       to_text(gpu.power->usual_limit));
+  }
+  if (limit) gpu.power->limit = *limit;
+  gpu.power->activity = activity;
+  return std::nullopt;
 }
 
 }  // namespace stepsim

@@ -1,16 +1,15 @@
 // One kind of GPU: what a kernel really achieves on it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "sim/base/fields.hpp"
 #include "sim/base/precision.hpp"
 #include "sim/base/units.hpp"
+#include "sim/cluster/gpu_rates.hpp"
 
 namespace stepsim {
-
-// Which rates price a kernel: one number a precision (the roofline study's method), or tables read from measurements.
-enum class Rates { speed_of_light, calibrated };
 
 struct Gpu {
   std::string name;
@@ -22,18 +21,33 @@ struct Gpu {
   FlopsPerSecond fp32;       // achieved rate of FP32 GEMMs (TF32 units where the GPU has them)
   FlopsPerSecond bf16_peak;  // data-sheet dense peak: the denominator of MFU
   FlopsPerSecond fp8_peak;
-  Seconds launch_gap;  // idle time between kernels; 0 with speed_of_light
+  Seconds launch_gap;  // idle time between kernels; 0 with speed_of_light unless the file says otherwise
+
+  Rates rates = Rates::speed_of_light;  // which of the two price kernels
+  CalibratedRates calibrated = {};      // filled in with Rates::calibrated
+  std::optional<PowerModel> power = std::nullopt;
+  double compute_speed = 1;  // what-if: computing is that much faster, whatever it is priced with
 
   bool operator==(const Gpu&) const = default;
 };
 
-// Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, rates {speed_of_light {bf16, fp8, fp32, hbm, launch_gap}}.
-// A GPU without FP8 units leaves both fp8 keys out. Problems go to `reading`; rates that the file does not have are
-// one.
+// Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, power {limit, idle, voltage_exponent}, rates {speed_of_light
+// {bf16, fp8, fp32, hbm, launch_gap}, calibrated {...}}. A GPU without FP8 units leaves the fp8 keys out. Problems go to
+// `reading`; rates that are asked for and that the file does not have are one.
 Gpu read_gpu(Reading& reading, const std::string& path, Rates rates);
 
-// The achieved dense rate of a precision with all SMs. fp4 has no units of its own on the GPUs known here and runs at
-// the fp8 rate; none is no arithmetic and not a precision to ask for.
+// The achieved dense rate of a precision with all SMs at the speed of light. fp4 has no units of its own on the GPUs
+// known here and runs at the fp8 rate; none is no arithmetic and not a precision to ask for.
 FlopsPerSecond rate_of(const Gpu& gpu, Precision precision);
+
+// The same of its data-sheet peak; fp32 and tf32 stand to bf16 as their speed-of-light rates do.
+FlopsPerSecond peak_of(const Gpu& gpu, Precision precision);
+
+// The section `calibrated` of a file's rates (gpu_calibrated.cpp).
+void read_calibrated(Fields& rates, bool has_fp8, Gpu& gpu);
+
+// A limit of power that a plan sets, and the activity of its data; problems where the GPU's file has no power figures
+// or the limit is not between idle and the board's own.
+std::optional<std::string> set_power(Gpu& gpu, std::optional<Watts> limit, double activity);
 
 }  // namespace stepsim

@@ -21,6 +21,9 @@ struct Kernel {
   // Attention: m queries a sequence, n keys a query on average under the mask, k = query/key width + value width.
   double m = 0, n = 0, k = 0;
   double groups = 1;  // grouped GEMM: experts; attention: heads x sequences
+  bool groups_in_k = false;  // grouped GEMM: the groups share k (a weight gradient), not m
+  double most_keys = 0;      // attention: keys that the query with most of them sees
+  bool flash2 = false;       // attention: FlashAttention-2, also where better kernels exist
   bool backward = false;
   Flops flops = {};        // hardware FLOPs
   Flops model_flops = {};  // the part the model's arithmetic needs: equal to flops, or less (recompute: 0; what tensor
@@ -36,10 +39,14 @@ struct KernelCost {
   Seconds sm_time;       // the part of it that shrinks with more SMs (0 for a memory-bound kernel)
   Seconds compute_time;  // FLOPs over the achieved rate of the whole GPU
   Seconds hbm_time;      // bytes over achieved bandwidth
+  double clock = 1;      // f / f0 at which it computes: below 1 where the limit of power binds. With speed_of_light:
+                         // relative to the clock of the measurement
 };
 
-// The larger of FLOPs over the achieved rate (scaled by sms / gpu.sms) and bytes over achieved HBM bandwidth (which a
-// part of the SMs saturates as well), plus the launch gap. 1 <= sms <= gpu.sms.
+// speed_of_light: the larger of FLOPs over the achieved rate (scaled by sms / gpu.sms) and bytes over achieved HBM
+// bandwidth (which a part of the SMs saturates as well), plus the launch gap. calibrated: computing by shape (gemm.hpp,
+// attention.hpp) at the clock that the limit of power leaves (power.hpp), together with the bytes' time, plus the
+// kernel's start. 1 <= sms <= gpu.sms.
 KernelCost cost_of(const Kernel& kernel, const Gpu& gpu, int sms);
 
 }  // namespace stepsim

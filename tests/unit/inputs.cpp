@@ -238,8 +238,8 @@ TEST(Plans, WhatNoCodeHonoursIsRefused) {
   EXPECT_EQ(plan_problems(kPlan + "routing: {balance: unifrom}\n"),
             (Texts{"3 routing.balance: \"unifrom\" is neither uniform, nor zipf:EXPONENT, nor a .csv or .yaml file of "
                    "recorded counts; did you mean uniform?"}));
-  EXPECT_EQ(plan_problems(kPlan + "rates: calibrated\n"),
-            (Texts{"3 rates: no GPU file has calibrated tables yet; write speed_of_light"}));
+  EXPECT_EQ(plan_problems(kPlan + "rates: measured\n"),
+            (Texts{"3 rates: \"measured\" is not one of speed_of_light, calibrated"}));
   EXPECT_EQ(
       plan_problems(kPlan + "recompute: [norm, swigl]\n"),
       (Texts{"3 recompute: \"swigl\" is neither none, nor full, nor a list of norm, attention, mla_up, swiglu, ffn, "

@@ -1,0 +1,25 @@
+// Measurements of kernels, from platforms/gpus/measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/cost/kernel.hpp"
+
+namespace stepsim {
+
+// One timed run. A measurement of a forward and a backward pass together has two kernels.
+struct Measured {
+  std::string gpu;     // stem of its file
+  std::string table;   // what prices it: "bf16", "fp8", "grouped bf16", "grouped fp8", "flash", "flash2"
+  std::string condition;  // sustained: long enough to feel the limit of power; burst: not; zeros: long, on zeros;
+                          // best_shape: the fastest of thousands of shapes; launch_bound: shorter than the host takes
+                          // to launch it
+  std::vector<Kernel> kernels;
+  Seconds time;
+};
+
+// gemm.csv and attention.csv. Throws InputError where a line is not as its header says.
+std::vector<Measured> read_measured(const std::string& folder);
+
+}  // namespace stepsim

@@ -1,0 +1,22 @@
+// Which tables of which GPU are fitted to which measurements, and which are borrowed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fit.hpp"
+
+namespace stepsim {
+
+// Where a table of a GPU came from, for the comment beside it.
+struct Origin {
+  std::string from;  // GPUs whose measurements it was fitted to; or, borrowed, from which and how
+  bool borrowed = false;
+  Residuals errors;  // of the fit; rows 0 when there are none
+};
+using Origins = std::map<std::string, std::map<std::string, Origin>>;  // [gpu][table]
+
+// Fits and borrows every table. `gpus` has speed-of-light figures and power limits and gets the calibrated rates.
+Origins calibrate(Gpus& gpus, const std::vector<Measured>& rows);
+
+}  // namespace stepsim
