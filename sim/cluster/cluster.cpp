@@ -6,12 +6,30 @@
 #include <filesystem>
 
 #include "sim/cluster/cluster_parts.hpp"
+#include "sim/cluster/uplinks.hpp"
 
 namespace stepsim {
 namespace {
 
-std::string beside(const std::string& file, const std::string& path) {
-  return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
+// A path, relative to the file that names it; or, without '/' and ending, the name of a shipped file.
+std::string locate(const std::string& file, const std::string& value, const std::string& shipped,
+                   const std::string& ending) {
+  namespace fs = std::filesystem;
+  const bool is_path = value.find('/') != std::string::npos || !fs::path(value).extension().empty();
+  if (is_path || shipped.empty()) return (fs::path(file).parent_path() / value).lexically_normal().string();
+  return (fs::path(shipped) / (value + ending)).lexically_normal().string();
+}
+
+// Those of the GPU's own file ("gpu.memory"), taken out of the cluster's.
+std::vector<Override> take_gpu(std::vector<Override>& overrides) {
+  constexpr std::string_view kGpu = "gpu.";
+  std::vector<Override> of_gpu;
+  std::erase_if(overrides, [&](Override& o) {
+    if (!o.key.starts_with(kGpu)) return false;
+    of_gpu.push_back({o.key.substr(kGpu.size()), std::move(o.value)});
+    return true;
+  });
+  return of_gpu;
 }
 
 // FATPIPE gives each message the whole link. Engines share every link, so that they would be wrong about it.
@@ -48,6 +66,10 @@ void read_platform_into(Reading& reading, const std::string& path, ClusterSpec& 
     reading.problems.insert(reading.problems.end(), error.problems().begin(), error.problems().end());
     return;
   }
+}
+
+// The scenario's and what-ifs' view starts as the platform's own.
+void take_speeds(ClusterSpec& cluster) {
   for (const PlatformLink& link : cluster.platform->links()) {
     cluster.bandwidth.push_back(link.bandwidth);
     cluster.latency.push_back(link.latency);
@@ -56,8 +78,9 @@ void read_platform_into(Reading& reading, const std::string& path, ClusterSpec& 
 
 }  // namespace
 
-ClusterSpec read_cluster(Reading& reading, const std::string& path, const std::vector<Override>& overrides,
-                         Rates rates) {
+ClusterSpec read_cluster(Reading& reading, const std::string& path, std::vector<Override> overrides, Rates rates,
+                         const std::string& shipped) {
+  const std::vector<Override> of_gpu = take_gpu(overrides);
   const std::size_t before = reading.problems.size();
   constexpr int kMost = 1 << 20;
   ClusterSpec cluster;
@@ -70,11 +93,15 @@ ClusterSpec read_cluster(Reading& reading, const std::string& path, const std::v
   document->text("gpu", gpu, required());
   document->integer("nodes", cluster.nodes, required(), 1, kMost);
   document->integer("gpus_per_node", cluster.gpus_per_node, required(), 1, kMost / std::max(cluster.nodes, 1));
-  if (!platform.empty()) read_platform_into(reading, beside(path, platform), cluster);
-  if (!gpu.empty()) cluster.gpu = read_gpu(reading, beside(path, gpu), rates);
+  if (!platform.empty()) read_platform_into(reading, locate(path, platform, shipped, ".xml"), cluster);
+  const std::string gpus = shipped.empty() ? "" : shipped + "/gpus";
+  if (!gpu.empty()) cluster.gpu = read_gpu(reading, locate(path, gpu, gpus, ".yaml"), rates, of_gpu);
 
+  cluster.platform = read_uplinks(*document, std::move(cluster.platform));
+  if (cluster.platform) take_speeds(cluster);
   read_hosts(*document, cluster);
   read_tiers(*document, cluster);
+  read_port_bandwidth(*document, cluster);
   if (cluster.platform) refuse_unshared_links(*document, cluster);
   document->finish();
   if (reading.problems.size() > before) return cluster;

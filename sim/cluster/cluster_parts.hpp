@@ -12,4 +12,7 @@ void find_owners(ClusterSpec& cluster);
 // Fills tiers and link_tier.
 void read_tiers(Fields& document, ClusterSpec& cluster);
 
+// The optional key port_bandwidth: for a wire, the speed of the hosts' own links; all its links change in proportion.
+void read_port_bandwidth(Fields& document, ClusterSpec& cluster);
+
 }  // namespace stepsim

@@ -24,9 +24,9 @@ void read_speed_of_light(Fields& rates, bool has_fp8, Gpu& gpu) {
 
 }  // namespace
 
-Gpu read_gpu(Reading& reading, const std::string& path, Rates rates) {
+Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::vector<Override>& overrides) {
   Gpu gpu;
-  std::optional<Fields> document = open_document(reading, path, {}, "gpu");
+  std::optional<Fields> document = open_document(reading, path, overrides, "gpu");
   if (!document) return gpu;
   document->text("name", gpu.name, required());
   document->integer("sms", gpu.sms, required(), 1);

@@ -1,9 +1,11 @@
-"""Two-layer fat trees, one a plane: card i of every node is in plane i mod PLANES. With as many planes as cards this is
-a multi-plane network; with one, all cards of a node stand at one leaf switch. Cards of different planes have no route."""
+"""Two-layer fat trees, one a plane: card i of every node is in plane i mod PLANES. With as many planes as cards this
+is a multi-plane network; with one, all cards of a node stand at one leaf switch. Cards of different planes have no
+route."""
 
 from . import elements, parts
 
-OPTIONS = ("leaf_size", "leaf_latency", "spine_latency", "oversubscription", "planes")
+OPTIONS = ("nvlink_bandwidth", "nvlink_latency", "leaf_size", "leaf_latency", "spine_latency", "oversubscription",
+           "planes", "leaf_cables")
 
 
 def plane(o, number):
@@ -41,6 +43,14 @@ def problems(o):
 
 def tiers(o):
     return {"nvlink": "nv*", o.network: "nic*, leaf*"}
+
+
+def defaults(o):
+    return {"leaf_cables": parts.cables(o.leaf_size * o.nics_per_node / o.planes, o.oversubscription)}
+
+
+def cables(o):
+    return {"leaf*": o.leaf_cables}
 
 
 hosts = parts.nvlink_hosts

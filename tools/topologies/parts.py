@@ -1,5 +1,7 @@
 """Parts that several topologies have in common."""
 
+import math
+
 from . import elements
 from .quantities import format_decimal, number
 
@@ -58,6 +60,11 @@ def nvlink_hosts(o):
     shared = o.gpus_per_node // o.nics_per_node
     local = "local" if shared == 1 else f"local/{shared}"
     return {"nvlink": f"nv{{node*{o.gpus_per_node}+local}}", "nic": f"nic{{node*{o.nics_per_node}+{local}}}"}
+
+
+def cables(cards, oversubscription):
+    """Of a leaf's way up: each as fast as a card, or a little less where they do not come out even."""
+    return max(math.ceil(cards / oversubscription), 1)
 
 
 def latency_problems(o):

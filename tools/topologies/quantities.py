@@ -43,8 +43,8 @@ class Ratio(Fraction):
     """A number without a unit, written so that it can be read again: 4, 1.5, 4/3."""
 
 
-def number(n, thing):
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+def number(n, thing, things=None):
+    return f"{n} {thing}" if n == 1 else f"{n} {things or thing + 's'}"
 
 
 def format_decimal(value):

@@ -1,9 +1,10 @@
-"""Rail-optimised: a group of nodes has one leaf switch a rail, with card i of each of its nodes on rail i mod RAILS; one
-spine joins all leaf switches, so that rails reach each other."""
+"""Rail-optimised: a group of nodes has one leaf switch a rail, with card i of each of its nodes on rail i mod RAILS;
+one spine joins all leaf switches, so that rails reach each other."""
 
 from . import elements, parts
 
-OPTIONS = ("leaf_size", "leaf_latency", "spine_latency", "oversubscription", "rails")
+OPTIONS = ("nvlink_bandwidth", "nvlink_latency", "leaf_size", "leaf_latency", "spine_latency", "oversubscription",
+           "rails", "leaf_cables")
 
 
 def build(o):
@@ -34,6 +35,14 @@ def problems(o):
 
 def tiers(o):
     return {"nvlink": "nv*", o.network: "nic*, leaf*"}
+
+
+def defaults(o):
+    return {"leaf_cables": parts.cables(o.leaf_size * o.nics_per_node / o.rails, o.oversubscription)}
+
+
+def cables(o):
+    return {"leaf*": o.leaf_cables}
 
 
 hosts = parts.nvlink_hosts

@@ -20,7 +20,7 @@ def system(gpu, nvlink, nic, gpus=8, nics=8, nvlink_latency=AS_TABLE_5, latency=
         "spine_latency": ("3.7us", latency + "; InfiniBand" if latency == TABLE_5 else latency),
     }
     values.update(more)
-    return values
+    return {name: value for name, value in values.items() if value}
 
 
 A100_NVLINK = (
@@ -55,6 +55,17 @@ SYSTEMS = {
     "a100-4x200": system("gpus/a100-80-sxm.yaml", A100_NVLINK, HDR_SHARED, nics=4),
     "a100-4x100": system("gpus/a100-80-sxm.yaml", A100_NVLINK, GBE_100, nics=4),
     "a100-1x100": system("gpus/a100-80-sxm.yaml", A100_NVLINK, GBE_100, nics=1),
+    "a100-pcie": system(
+        "gpus/a100-80-pcie.yaml",
+        None,
+        HDR_SHARED,
+        nics=2,
+        pcie_bandwidth=("26GBps", "achieved: nvbandwidth, host to device, A100 80 GB: 26.3 "
+                        "(github.com/Azure/AI-benchmarking-guide, ND_A100_v4); PCIe 4.0 x16, 32 by the standard"),
+        pcie_latency=("2us", "assumption: no published figure was found"),
+        bridge_bandwidth=("26GBps", "assumption: as fast as one GPU's PCIe"),
+        bridge_latency=("1us", "assumption: no published figure was found"),
+    ),
     "dgx-h100": system("gpus/h100-sxm.yaml", H100_NVLINK, CONNECTX_7, leaf_size=SU_H100),
     "hgx-h200": system(
         "gpus/h200-sxm.yaml",
