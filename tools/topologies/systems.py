@@ -8,11 +8,11 @@ GTC25 = "NVIDIA GTC 2025 slide in github.com/stas00/ml-engineering, network/imag
 NCCL_290 = "46 to 48 GB/s a card with NCCL: github.com/NVIDIA/nccl-tests, issues 267 and 290"
 
 
-def system(gpu, nvlink, nic, gpus=8, nics=8, nvlink_latency=AS_TABLE_5, latency=AS_TABLE_5, **more):
+def system(gpu, nvlink, nic, gpus=8, nics=None, nvlink_latency=AS_TABLE_5, latency=AS_TABLE_5, **more):
     values = {
         "gpu": (gpu, None),
         "gpus_per_node": (str(gpus), None),
-        "nics_per_node": (str(nics), None),
+        "nics_per_node": (str(nics), None) if nics else None,  # as many as GPUs
         "nvlink_bandwidth": nvlink,
         "nic_bandwidth": nic,
         "nvlink_latency": ("3.33us", nvlink_latency),
@@ -85,7 +85,6 @@ SYSTEMS = {
         NVL72_NVLINK,
         CONNECTX_7,
         gpus=72,
-        nics=72,
         rails=("4", "a compute tray has 4 GPUs and 4 ConnectX-7 (GB200 NVL72 data sheet): rail i joins card i of the "
                "trays"),
         leaf_size=("1", "assumption: a rail of a rack (18 cards, one a tray) has a leaf switch of its own"),
@@ -95,7 +94,6 @@ SYSTEMS = {
         (NVL72_NVLINK[0], "assumption: as GB200 NVL72, which has the same NVLink 5: " + NVL72_NVLINK[1]),
         ("96GBps", "assumption: 96 % of ConnectX-8's 800 Gb/s (GB300 NVL72 data sheet), the share ConnectX-7 reaches"),
         gpus=72,
-        nics=72,
         rails=("4", "a compute tray has 4 GPUs and 4 ConnectX-8: rail i joins card i of the trays"),
         leaf_size=("1", "assumption: a rail of a rack (18 cards, one a tray) has a leaf switch of its own"),
     ),
