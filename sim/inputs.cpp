@@ -58,9 +58,9 @@ Experiment parts_of(Reading& reading, const Request& request) {
   return parts;
 }
 
-// "plan" + "schedule"; readers that head their keys with the document's name, or with a part's ("gpu"), are left alone.
+// "plan" + "schedule"; readers that head their keys with the document's name are left alone.
 std::string with_document(const std::string& key, const std::string& document) {
-  return key.starts_with(document + ".") || key.starts_with("gpu.") ? key : document + "." + key;
+  return key.starts_with(document + ".") ? key : document + "." + key;
 }
 
 // Takes what one document's reader gathered; keys of --set are named as the user wrote them, with their document.
@@ -109,7 +109,8 @@ Inputs load(const Request& request) {
   bool cluster_sound = false;
   if (!parts.cluster.empty()) {
     Reading of_cluster;
-    in.cluster = read_cluster(of_cluster, parts.cluster, overrides.cluster, in.plan.rates);
+    in.cluster = read_cluster(of_cluster, parts.cluster, overrides.cluster, in.plan.rates,
+                              shipped_folder(request.home, Document::cluster));
     cluster_sound = of_cluster.problems.empty();
     take(reading, in, std::move(of_cluster), "cluster");
   }

@@ -5,115 +5,31 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "sim/cluster/glob.hpp"
+#include "sim/cluster/cluster_parts.hpp"
+#include "sim/cluster/uplinks.hpp"
 
 namespace stepsim {
 namespace {
 
-struct Tier {
-  std::string name;
-  std::vector<std::string> patterns;
-};
-
-std::string beside(const std::string& file, const std::string& path) {
-  return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
+// A path, relative to the file that names it; or, without '/' and ending, the name of a shipped file.
+std::string locate(const std::string& file, const std::string& value, const std::string& shipped,
+                   const std::string& ending) {
+  namespace fs = std::filesystem;
+  const bool is_path = value.find('/') != std::string::npos || !fs::path(value).extension().empty();
+  if (is_path || shipped.empty()) return (fs::path(file).parent_path() / value).lexically_normal().string();
+  return (fs::path(shipped) / (value + ending)).lexically_normal().string();
 }
 
-void replace_all(std::string& text, std::string_view what, int value) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
-    text.replace(at, what.size(), fmt::format("{}", value));
-  }
-}
-
-std::string host_name(std::string pattern, const ClusterSpec& cluster, RankId rank) {
-  replace_all(pattern, "{rank}", rank);
-  replace_all(pattern, "{node}", cluster.node_of(rank));
-  replace_all(pattern, "{local}", cluster.local_of(rank));
-  return pattern;
-}
-
-// The host of every rank; those the platform lacks make one problem that names the first of them.
-std::vector<HostId> find_hosts(Fields& hosts, std::string_view key, const ClusterSpec& cluster) {
-  std::string pattern;
-  hosts.text(key, pattern, required());
-  std::vector<HostId> found;
-  std::string missing;
-  int lacking = 0;
-  if (pattern.empty() || !cluster.platform) return found;
-  for (RankId rank = 0; rank < cluster.ranks(); ++rank) {
-    const std::string name = host_name(pattern, cluster, rank);
-    found.push_back(cluster.platform->host(name));
-    if (found.back() >= 0) continue;
-    if (++lacking <= 3) missing += (missing.empty() ? "" : ", ") + name;
-  }
-  if (lacking > 3) missing += fmt::format(" and {} more", lacking - 3);
-  if (lacking > 0) hosts.problem(key, fmt::format("the platform has no host {}", missing));
-  return found;
-}
-
-std::vector<Tier> read_tiers(Fields& document) {
-  std::vector<Tier> tiers;
-  const auto node = document.node("tiers", required());
-  if (!node) return tiers;
-  Fields fields = document.mapping("tiers", required());
-  if (!node->IsMap()) return tiers;
-  for (const auto& pair : *node) {
-    if (!pair.first.IsScalar()) continue;  // finish() notes it
-    Tier tier{.name = pair.first.Scalar(), .patterns = {}};
-    fields.texts(tier.name, tier.patterns, required());
-    for (const char* taken : {"compute", "hbm", "latency", "none", "other", "formula"}) {
-      if (tier.name == taken) fields.problem(tier.name, "is the report's own word; name the wire (nvlink, infiniband, ethernet, ...)");
-    }
-    tiers.push_back(std::move(tier));
-  }
-  fields.finish();
-  if (tiers.empty()) document.problem("tiers", "names no wire; write for each wire the names of its links");
-  return tiers;
-}
-
-// The tier of every link. Links in none or in two are problems, one for each kind, naming the first such link.
-void assign_tiers(Fields& document, const std::vector<Tier>& tiers, ClusterSpec& cluster) {
-  std::string in_none, in_two;
-  int number_in_none = 0, number_in_two = 0;
-  for (const Tier& tier : tiers) cluster.tiers.push_back(tier.name);
-  for (const PlatformLink& link : cluster.platform->links()) {
-    int chosen = -1;
-    for (std::size_t t = 0; t < tiers.size(); ++t) {
-      const bool matches = std::any_of(tiers[t].patterns.begin(), tiers[t].patterns.end(),
-                                       [&](const std::string& pattern) { return glob_matches(pattern, link.name); });
-      if (!matches) continue;
-      if (chosen >= 0 && number_in_two++ == 0) {
-        in_two = fmt::format("{} is in {} and in {}", link.name, tiers[static_cast<std::size_t>(chosen)].name,
-                             tiers[t].name);
-      }
-      chosen = static_cast<int>(t);
-    }
-    if (chosen < 0 && number_in_none++ == 0) in_none = link.name;
-    cluster.link_tier.push_back(chosen);
-  }
-  const auto more = [](int number) { return number > 1 ? fmt::format(", and {} more links", number - 1) : ""; };
-  if (number_in_none > 0) {
-    document.problem("tiers", fmt::format("the link {} is in no tier{}; add a pattern", in_none, more(number_in_none)));
-  }
-  if (number_in_two > 0) {
-    document.problem("tiers", fmt::format("the link {}{}; a link is in one", in_two, more(number_in_two)));
-  }
-}
-
-// A host's private link is the port of the rank that has this host, if it is the only one.
-void find_owners(ClusterSpec& cluster) {
-  constexpr RankId kNobody = -1, kSeveral = -2;
-  std::vector<RankId> rank_of_host(cluster.platform->hosts().size(), kNobody);
-  for (RankId rank = 0; rank < cluster.ranks(); ++rank) {
-    for (const auto* hosts : {&cluster.nvlink_hosts, &cluster.nic_hosts}) {
-      RankId& known = rank_of_host[static_cast<std::size_t>((*hosts)[static_cast<std::size_t>(rank)])];
-      known = known == kNobody || known == rank ? rank : kSeveral;
-    }
-  }
-  for (const PlatformLink& link : cluster.platform->links()) {
-    const RankId rank = link.owner < 0 ? kNobody : rank_of_host[static_cast<std::size_t>(link.owner)];
-    cluster.link_owner.push_back(std::max(rank, kNobody));
-  }
+// Those of the GPU's own file ("gpu.memory"), taken out of the cluster's.
+std::vector<Override> take_gpu(std::vector<Override>& overrides) {
+  constexpr std::string_view kGpu = "gpu.";
+  std::vector<Override> of_gpu;
+  std::erase_if(overrides, [&](Override& o) {
+    if (!o.key.starts_with(kGpu)) return false;
+    of_gpu.push_back({o.key.substr(kGpu.size()), std::move(o.value)});
+    return true;
+  });
+  return of_gpu;
 }
 
 // FATPIPE gives each message the whole link. Engines share every link, so that they would be wrong about it.
@@ -150,6 +66,10 @@ void read_platform_into(Reading& reading, const std::string& path, ClusterSpec& 
     reading.problems.insert(reading.problems.end(), error.problems().begin(), error.problems().end());
     return;
   }
+}
+
+// The scenario's and what-ifs' view starts as the platform's own.
+void take_speeds(ClusterSpec& cluster) {
   for (const PlatformLink& link : cluster.platform->links()) {
     cluster.bandwidth.push_back(link.bandwidth);
     cluster.latency.push_back(link.latency);
@@ -158,8 +78,9 @@ void read_platform_into(Reading& reading, const std::string& path, ClusterSpec& 
 
 }  // namespace
 
-ClusterSpec read_cluster(Reading& reading, const std::string& path, const std::vector<Override>& overrides,
-                         Rates rates) {
+ClusterSpec read_cluster(Reading& reading, const std::string& path, std::vector<Override> overrides, Rates rates,
+                         const std::string& shipped) {
+  const std::vector<Override> of_gpu = take_gpu(overrides);
   const std::size_t before = reading.problems.size();
   constexpr int kMost = 1 << 20;
   ClusterSpec cluster;
@@ -172,17 +93,15 @@ ClusterSpec read_cluster(Reading& reading, const std::string& path, const std::v
   document->text("gpu", gpu, required());
   document->integer("nodes", cluster.nodes, required(), 1, kMost);
   document->integer("gpus_per_node", cluster.gpus_per_node, required(), 1, kMost / std::max(cluster.nodes, 1));
-  if (!platform.empty()) read_platform_into(reading, beside(path, platform), cluster);
-  if (!gpu.empty()) cluster.gpu = read_gpu(reading, beside(path, gpu), rates);
+  if (!platform.empty()) read_platform_into(reading, locate(path, platform, shipped, ".xml"), cluster);
+  const std::string gpus = shipped.empty() ? "" : shipped + "/gpus";
+  if (!gpu.empty()) cluster.gpu = read_gpu(reading, locate(path, gpu, gpus, ".yaml"), rates, of_gpu);
 
-  Fields hosts = document->mapping("hosts", required());
-  if (document->has("hosts")) {
-    cluster.nvlink_hosts = find_hosts(hosts, "nvlink", cluster);
-    cluster.nic_hosts = find_hosts(hosts, "nic", cluster);
-    hosts.finish();
-  }
-  const std::vector<Tier> tiers = read_tiers(*document);
-  if (cluster.platform && !tiers.empty()) assign_tiers(*document, tiers, cluster);
+  cluster.platform = read_uplinks(*document, std::move(cluster.platform));
+  if (cluster.platform) take_speeds(cluster);
+  read_hosts(*document, cluster);
+  read_tiers(*document, cluster);
+  read_port_bandwidth(*document, cluster);
   if (cluster.platform) refuse_unshared_links(*document, cluster);
   document->finish();
   if (reading.problems.size() > before) return cluster;

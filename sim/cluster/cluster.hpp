@@ -41,12 +41,21 @@ struct ClusterSpec {
 std::vector<LinkId> route_between(const ClusterSpec& cluster, RankId from, RankId to);
 Seconds route_latency(const ClusterSpec& cluster, const std::vector<LinkId>& route);
 
-// Reads a cluster's YAML, its platform and its GPU. Keys: name, platform, gpu, nodes, gpus_per_node; hosts {nvlink,
-// nic}: the hosts' names with {rank}, {node} or {local} (index in the node) in them; tiers: for each wire the patterns
-// of its links' names (`*` any characters, `?` any one), the wire inside a node first. Every link is in exactly one
-// tier. `rates` picks which of the GPU's rates are filled in. Problems go to `reading`; the result is only meaningful
-// when there are none. Paths inside the YAML are relative to its folder.
-ClusterSpec read_cluster(Reading& reading, const std::string& path, const std::vector<Override>& overrides,
-                         Rates rates);
+// Reads a cluster's YAML, its platform and its GPU. Keys:
+//   name
+//   platform, gpu      paths relative to the YAML's folder; or, without '/' and ending, names of shipped ones
+//   nodes, gpus_per_node
+//   hosts              {nvlink, nic}: patterns of the hosts' names ("nic{node*4+local/2}", see host_pattern.hpp) or
+//                      lists of names by rank, of which the first are used; or {gpu}: the same for platforms where one
+//                      host does both. GPUs of a node may share a network card.
+//   tiers              for each wire the patterns of its links' names (`*` any characters, `?` any one), the wire inside
+//                      a node first. Every link is in exactly one.
+//   port_bandwidth     {WIRE: BANDWIDTH}: the hosts' own links of the wire get this, its other links in proportion
+//   uplinks            how messages spread over links that are several cables; see uplinks.hpp
+// Overrides of "gpu.KEY" change the GPU's file. `rates` picks which of the GPU's rates are filled in; `shipped` is the
+// folder of shipped platforms with its gpus/, empty when names mean nothing. Problems go to `reading`; the result is
+// only meaningful when there are none.
+ClusterSpec read_cluster(Reading& reading, const std::string& path, std::vector<Override> overrides, Rates rates,
+                         const std::string& shipped = "");
 
 }  // namespace stepsim

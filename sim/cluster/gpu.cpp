@@ -37,9 +37,9 @@ void read_power(Fields& document, Gpu& gpu) {
 
 }  // namespace
 
-Gpu read_gpu(Reading& reading, const std::string& path, Rates rates) {
+Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::vector<Override>& overrides) {
   Gpu gpu;
-  std::optional<Fields> document = open_document(reading, path, {}, "gpu");
+  std::optional<Fields> document = open_document(reading, path, overrides, "gpu");
   if (!document) return gpu;
   document->text("name", gpu.name, required());
   document->integer("sms", gpu.sms, required(), 1);

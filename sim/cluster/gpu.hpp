@@ -34,7 +34,7 @@ struct Gpu {
 // Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, power {limit, idle, voltage_exponent}, rates {speed_of_light
 // {bf16, fp8, fp32, hbm, launch_gap}, calibrated {...}}. A GPU without FP8 units leaves the fp8 keys out. Problems go to
 // `reading`; rates that are asked for and that the file does not have are one.
-Gpu read_gpu(Reading& reading, const std::string& path, Rates rates);
+Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::vector<Override>& overrides = {});
 
 // The achieved dense rate of a precision with all SMs at the speed of light. fp4 has no units of its own on the GPUs
 // known here and runs at the fp8 rate; none is no arithmetic and not a precision to ask for.

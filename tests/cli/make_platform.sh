@@ -10,7 +10,7 @@ made=0
 for yaml in platforms/*.yaml; do
   command=$(sed -n 's/^# \(tools\/make_platform .*\)$/\1/p' "$yaml")
   test -n "$command" || { echo "$yaml does not say which command wrote it"; exit 1; }
-  (cd "$work" && $command)
+  (cd "$work" && eval "$command")
   cmp "$yaml" "$work/$yaml"
   cmp "${yaml%.yaml}.xml" "$work/${yaml%.yaml}.xml"
   grep -qF "value=\"$command\"" "${yaml%.yaml}.xml"
@@ -19,8 +19,8 @@ done
 test "$made" -ge 2
 
 help=$(tools/make_platform --help)
-for option in topology nodes gpus-per-node nvlink-bandwidth nic-bandwidth nvlink-latency leaf-latency spine-latency \
-              leaf-size oversubscription planes name gpu output yaml; do
+for option in topology nodes gpus-per-node nics-per-node nvlink-bandwidth nic-bandwidth nvlink-latency leaf-latency spine-latency \
+              leaf-size oversubscription planes rails system network name gpu output yaml; do
   grep -q -- "--$option" <<<"$help" || { echo "--help is silent on --$option"; exit 1; }
 done
 

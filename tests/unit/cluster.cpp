@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cluster/glob.hpp"
+#include "support/shipped_cluster.hpp"
 #include "support/temp_file.hpp"
 
 namespace stepsim {
@@ -180,6 +181,83 @@ TEST(Cluster, SharedCardHasNoOwner) {
   for (std::size_t i = 0; i < c.link_owner.size(); ++i) {
     EXPECT_EQ(c.link_owner[i] < 0, c.platform->links()[i].name.starts_with("card"));
   }
+}
+
+// Two nodes of four GPUs at one switch, one host a GPU; `hosts` as it stands in the YAML.
+ClusterSpec small_cluster(Reading& reading, const std::string& hosts, const std::string& more = "") {
+  const test::TempFile xml(R"(<platform version="4.1">
+    <cluster id="c" prefix="h" suffix="" radical="0-7" speed="1f" bw="1GBps" lat="1us"/></platform>)");
+  const test::TempFile yaml("name: x\nplatform: " + xml.path() + "\ngpu: h800-sxm\nnodes: 2\ngpus_per_node: 4\nhosts: " +
+                                hosts + "\ntiers: {wire: \"*\"}\n" + more,
+                            ".yaml");
+  return read_cluster(reading, yaml.path(), {}, Rates::speed_of_light, platforms());
+}
+
+ClusterSpec small_cluster(const std::string& hosts, const std::string& more = "") {
+  Reading reading;
+  ClusterSpec cluster = small_cluster(reading, hosts, more);
+  reading.throw_if_any();
+  return cluster;
+}
+
+void expect_refused(const std::string& hosts, const std::string& more, const std::string& key, const std::string& reason) {
+  Reading reading;
+  (void)small_cluster(reading, hosts, more);
+  ASSERT_FALSE(reading.problems.empty()) << hosts << more;
+  EXPECT_EQ(reading.problems[0].key, key) << to_text(reading.problems[0]);
+  EXPECT_NE(reading.problems[0].reason.find(reason), std::string::npos) << to_text(reading.problems[0]);
+}
+
+TEST(Cluster, OneHostAGpuByPatternOrByList) {
+  EXPECT_EQ(names(small_cluster("{gpu: \"h{7-rank}\"}"), 0, 1), "h7_up h6_down");
+  const ClusterSpec c = small_cluster("{gpu: [h3, h1, h2, h0, h7, h6, h5, h4]}");
+  EXPECT_EQ(names(c, 0, 1), "h3_up h1_down");
+  EXPECT_EQ(names(c, 0, 7), "h3_up h4_down");
+  EXPECT_EQ(c.link_owner[0], 3);  // h0_up
+  EXPECT_EQ(names(small_cluster("{nvlink: [h0, h1, h2, h3, h4, h5, h6, h7], nic: \"h{rank}\"}"), 2, 6), "h2_up h6_down");
+}
+
+TEST(Cluster, HostsThatCannotBeGpusAreRefused) {
+  const std::string k = "cluster.hosts.gpu";
+  expect_refused("{gpu: [h0, h1, h2, h3, h4, h5]}", "", k, "names 6 hosts, and 2 nodes of 4 GPUs need 8; all nodes have");
+  expect_refused("{gpu: [h0, h1, h2, h3, h4, h5, h5, h6]}", "", k, "h5 is the host of rank 5 and of rank 6");
+  expect_refused("{gpu: [h0, h1, h2, h3, h4, h5, h6, x]}", "", k, "the platform has no host x");
+  expect_refused("{gpu: \"h{local}\"}", "", k, "h0 is the host of rank 0 and of rank 4");
+  expect_refused("{gpu: \"h{loca}\"}", "", k, "cannot read 'loca'");
+  expect_refused("{gpu: \"h{rank}\", nic: \"h{rank}\"}", "", k, "stands beside nvlink or nic");
+  expect_refused("{nvlink: \"h{rank}\", nic: \"h{local}\"}", "", "cluster.hosts.nic", "a network card belongs to one node");
+  expect_refused("{nvlink: \"h{rank/2}\", nic: \"h{rank}\"}", "", "cluster.hosts.nvlink", "every GPU has a port of its own");
+}
+
+TEST(Cluster, PortsSetTheSpeedOfAWire) {
+  const auto speeds = [](const std::vector<Override>& overrides) {
+    const ClusterSpec c = test::shipped_cluster("h100-fat-tree-4to1", overrides);
+    return std::vector<double>{test::bandwidth_of(c, "nic5_up"), test::bandwidth_of(c, "leaf_p0_0_up"),
+                               test::bandwidth_of(c, "nv5_up")};
+  };
+  EXPECT_EQ(speeds({}), (std::vector<double>{48e9, 768e9, 370e9}));
+  EXPECT_EQ(speeds({{"port_bandwidth.infiniband", "12GBps"}}), (std::vector<double>{12e9, 192e9, 370e9}));
+  EXPECT_EQ(speeds({{"port_bandwidth", "{nvlink: 450GBps}"}}), (std::vector<double>{48e9, 768e9, 450e9}));
+  expect_problem({{"port_bandwidth.nvlnk", "1GBps"}}, "cluster.port_bandwidth.nvlnk", "unknown key");
+  expect_problem({{"port_bandwidth.nvlink", "450"}}, "cluster.port_bandwidth.nvlink", "");
+  Reading reading;  // two-sites: its wire "wan" has no ports
+  (void)read_cluster(reading, platforms() + "h100-two-sites.yaml", {{"port_bandwidth.wan", "1GBps"}},
+                     Rates::speed_of_light);
+  ASSERT_EQ(reading.problems.size(), 1U);
+  EXPECT_NE(reading.problems[0].reason.find("no link of this wire is a host's own"), std::string::npos);
+}
+
+TEST(Cluster, GpuByNameWithKeysReplaced) {
+  const ClusterSpec c =
+      test::shipped_cluster("h800-256x8", {{"gpu", "a100-80-sxm"}, {"gpu.memory", "40GB"}, {"gpu.sms", "7"}});
+  EXPECT_EQ(c.gpu.name.substr(0, 4), "A100");
+  EXPECT_DOUBLE_EQ(c.gpu.memory.value, 40e9);
+  EXPECT_EQ(c.gpu.sms, 7);
+  Reading reading;
+  (void)read_cluster(reading, platforms() + "h800-256x8.yaml", {{"gpu", "h900"}}, Rates::speed_of_light,
+                     test::platforms());
+  ASSERT_EQ(reading.problems.size(), 1U);
+  EXPECT_EQ(reading.problems[0].file, test::platforms() + "/gpus/h900.yaml");
 }
 
 TEST(Glob, StarsAndQuestionMarks) {
