@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "workloads/families/families.hpp"
 #include "workloads/model_limits.hpp"
 
@@ -197,7 +199,10 @@ ModelSpec read_yaml(Fields& f) {
 
 }  // namespace
 
-ModelSpec read_model(Reading& reading, const std::string& path, const std::vector<Override>& overrides) {
+ModelSpec read_model(Reading& reading, const std::string& named, const std::vector<Override>& overrides) {
+  std::error_code ignored;
+  const std::filesystem::path inside = std::filesystem::path(named) / "config.json";  // a checkpoint's folder
+  const std::string path = std::filesystem::exists(inside, ignored) ? inside.string() : named;
   std::optional<Fields> f = open_document(reading, path, overrides);
   if (!f) return {};
   const std::size_t before = reading.problems.size();

@@ -123,8 +123,11 @@ double norm_parameters(const ModelSpec& model);               // of one layer
 double norm_width(const ModelSpec& model, double width);      // parameters of one norm of that many elements
 
 // Reads a model: YAML (keys as in workloads/models, all checked against each other: kv_heads divides heads, top_k <=
-// count, ...) or a Hugging Face config.json, told apart by their keys (families.hpp). Problems go to `reading`; the result
-// is only meaningful when there are none.
+// count, ...) or a Hugging Face config.json (or the folder that holds it), told apart by their keys (families.hpp). Problems
+// go to `reading`; the result is only meaningful when there are none.
 ModelSpec read_model(Reading& reading, const std::string& path, const std::vector<Override>& overrides);
+
+// The model's YAML: keys that have their default are left out. Reading it gives the model back.
+std::string to_yaml(const ModelSpec& model);
 
 }  // namespace stepsim

@@ -21,11 +21,12 @@ struct Verb {
 
 const std::vector<Verb>& verbs();
 
-// run.cpp, compare.cpp, check.cpp, schedule.cpp, list.cpp
+// Each in the file of its name.
 Verb run_verb();
 Verb compare_verb();
 Verb check_verb();
 Verb schedule_verb();
 Verb list_verb();
+Verb model_verb();
 
 }  // namespace stepsim

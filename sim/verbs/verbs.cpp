@@ -5,6 +5,7 @@ namespace stepsim {
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> table = {
       run_verb(), compare_verb(), check_verb(), schedule_verb(), list_verb(),
+      model_verb(),
   };
   return table;
 }

@@ -19,6 +19,10 @@ int Config::integer_or(std::string_view key, int fallback, std::string_view why,
   return fallback;
 }
 
+int Config::integer_unless_0(std::string_view key, int fallback) {
+  return fallback == 0 ? integer(key) : integer_or(key, fallback, "the family's", 1);
+}
+
 bool Config::boolean_or(std::string_view key, bool fallback, std::string_view why) {
   fields_.boolean(key, fallback, or_default(why));
   return fallback;
@@ -60,16 +64,19 @@ std::string_view Config::named(std::initializer_list<std::string_view> names) {
   return *names.begin();
 }
 
-void read_shape(Config& c, ModelSpec& model) {
+void read_shape(Config& c, ModelSpec& model, const ShapeDefaults& defaults) {
   const std::size_t before = c.problems();
-  model.layers = c.integer("num_hidden_layers");
-  model.hidden = c.integer("hidden_size");
-  model.vocabulary = c.integer("vocab_size");
-  model.heads = c.integer("num_attention_heads");
-  model.kv_heads = c.integer_or("num_key_value_heads", model.heads, "as many as heads", 1);
-  model.head_dim = model.heads > 0 ? model.hidden / model.heads : 0;
-  const bool said = c.has("head_dim");
-  model.head_dim = c.integer_or("head_dim", model.head_dim, "hidden_size / num_attention_heads", 1);
+  model.layers = c.integer_unless_0("num_hidden_layers", defaults.layers);
+  model.hidden = c.integer_unless_0("hidden_size", defaults.hidden);
+  model.vocabulary = c.integer_unless_0("vocab_size", defaults.vocabulary);
+  model.heads = c.integer_unless_0("num_attention_heads", defaults.heads);
+  const bool some = defaults.kv_heads > 0;
+  model.kv_heads = c.integer_or("num_key_value_heads", some ? defaults.kv_heads : model.heads,
+                                some ? "the family's" : "as many as heads", 1);
+  const bool said = c.has("head_dim") || defaults.head_dim > 0;
+  model.head_dim = said ? c.integer_unless_0("head_dim", defaults.head_dim)
+                        : c.integer_or("head_dim", model.heads > 0 ? model.hidden / model.heads : 0,
+                                       "hidden_size / num_attention_heads", 1);
   if (c.problems() > before) return;
   if (model.heads % model.kv_heads != 0) {
     c.problem("num_key_value_heads", fmt::format("{} does not divide {} heads", model.kv_heads, model.heads));
@@ -84,8 +91,22 @@ void read_tied(Config& c, ModelSpec& model, bool fallback) {
   model.tied_embeddings = c.boolean_or("tie_word_embeddings", fallback, "the family's");
 }
 
-void read_window(Config& c, ModelSpec& model, std::vector<bool> pattern) {
-  const int window = c.integer_or("sliding_window", 0, "no window");
+namespace {
+
+// The shortest pattern that gives the same layers when it is repeated.
+std::vector<bool> shortest(std::vector<bool> layers) {
+  for (std::size_t period = 1; period < layers.size(); ++period) {
+    bool repeats = true;
+    for (std::size_t i = period; i < layers.size() && repeats; ++i) repeats = layers[i] == layers[i - period];
+    if (repeats) layers.resize(period);
+  }
+  return layers;
+}
+
+}  // namespace
+
+void read_window(Config& c, ModelSpec& model, std::vector<bool> pattern, int fallback) {
+  const int window = c.integer_or("sliding_window", fallback, fallback > 0 ? "the family's" : "no window");
   const std::vector<std::string> types = c.texts("layer_types");
   if (!types.empty()) {
     pattern.clear();
@@ -105,7 +126,7 @@ void read_window(Config& c, ModelSpec& model, std::vector<bool> pattern) {
   if (window == 0) return;
   model.attention.window = window;
   const bool all = std::find(pattern.begin(), pattern.end(), false) == pattern.end();
-  if (!all) model.attention.windowed = std::move(pattern);
+  if (!all) model.attention.windowed = shortest(std::move(pattern));
 }
 
 void read_experts(Config& c, ModelSpec& model, std::string_view count, std::string_view width) {

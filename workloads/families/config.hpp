@@ -21,8 +21,9 @@ class Config {
   bool has(std::string_view key) const { return fields_.has(key); }
   // A key that must be there, from `least` on (0 when it is not, or wrong).
   int integer(std::string_view key, int least = 1);
-  // One that need not be: `fallback` is what the family's class in the transformers library would take.
+  // One that need not be: `fallback` is what the family's class in the transformers library takes.
   int integer_or(std::string_view key, int fallback, std::string_view why, int least = 0);
+  int integer_unless_0(std::string_view key, int fallback);  // must be there unless there is a fallback
   bool boolean_or(std::string_view key, bool fallback, std::string_view why);
   double number_or(std::string_view key, double fallback, std::string_view why, double most);
   std::vector<int> integers(std::string_view key);
@@ -46,12 +47,16 @@ class Config {
 
 // --- what families share ---
 
-// num_hidden_layers, hidden_size, vocab_size, num_attention_heads, num_key_value_heads (absent: as many as heads),
-// head_dim (absent: hidden_size / heads).
-void read_shape(Config& c, ModelSpec& model);
+// What the family's class takes where a config does not say (parts of a multimodal config leave out what their class
+// takes anyway). 0: the key must be there; key/value heads: as many as heads; head_dim: hidden_size / heads.
+struct ShapeDefaults {
+  int layers = 0, hidden = 0, vocabulary = 0, heads = 0, kv_heads = 0, head_dim = 0;
+};
+// num_hidden_layers, hidden_size, vocab_size, num_attention_heads, num_key_value_heads, head_dim.
+void read_shape(Config& c, ModelSpec& model, const ShapeDefaults& defaults = {});
 void read_tied(Config& c, ModelSpec& model, bool fallback);  // tie_word_embeddings, whose default is the class's
 // sliding_window over the layers that `layer_types` names, or else over those of the pattern (empty: all).
-void read_window(Config& c, ModelSpec& model, std::vector<bool> pattern = {});
+void read_window(Config& c, ModelSpec& model, std::vector<bool> pattern = {}, int fallback = 0);
 // num_experts or whatever `count` is, num_experts_per_tok, and the width of an expert.
 void read_experts(Config& c, ModelSpec& model, std::string_view count, std::string_view width);
 // partial_rotary_factor, here or in rope_parameters.
