@@ -69,6 +69,7 @@ void take(Reading& into, Inputs& in, Reading&& from, const std::string& document
     if (p.file == "--set") p.key = with_document(p.key, document);
     into.problems.push_back(std::move(p));
   }
+  for (std::string& note : from.notes) in.notes.push_back(document + ": " + note);
   for (Explained& e : from.explained) in.explained.push_back({with_document(e.key, document), e.value, e.origin});
 }
 

@@ -29,6 +29,7 @@ struct Inputs {
   std::vector<std::string> overrides;
   std::vector<std::pair<std::string, std::string>> files;  // "model" -> path, in order of reading
   std::vector<Explained> explained;
+  std::vector<std::string> notes;  // what the readers say a user should know
 };
 
 // Throws InputError with every problem of every file, and every reason why the plan cannot run on this cluster.

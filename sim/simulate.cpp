@@ -68,6 +68,7 @@ StepFacts facts_of(const Inputs& in, const Step& step, const StepGraph& graph) {
       fmt::format("matmul FLOPs of forward + 2 x forward, causal attention (half the scores), over the BF16 data-sheet peak "
                   "of {:.0f} TFLOP/s; HFU adds recompute",
                   in.cluster.gpu.bf16_peak.value / 1e12);
+  facts.warnings = in.notes;
   facts.gpu_memory_bytes = in.cluster.gpu.memory.value;
   for (const Rank& rank : graph.ranks) facts.memory.push_back(by_kind(step.memory[step.pipeline_rank[rank.original]]));
   return facts;

@@ -142,8 +142,8 @@ Block BlockWriter::finish(Block::Kind kind, BlockParameters parameters) && {
   return std::move(block_);
 }
 
-void norm_forward(BlockWriter& w, std::string_view name, double rows, double width) {
-  w.memory(name, 2 * rows * width * w.shape().stream_bytes);
+void norm_forward(BlockWriter& w, std::string_view name, double rows, double width, const std::vector<int>& needs) {
+  w.memory(name, 2 * rows * width * w.shape().stream_bytes, needs);
 }
 
 void norm_backward(BlockWriter& w, std::string_view name, double rows, double width, const std::vector<int>& needs) {

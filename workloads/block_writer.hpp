@@ -93,7 +93,7 @@ class PhaseScope {
 };
 
 // RMS or layer norm over [rows, width]: reads and writes once; backward reads input and output gradient, writes one.
-void norm_forward(BlockWriter& w, std::string_view name, double rows, double width);
+void norm_forward(BlockWriter& w, std::string_view name, double rows, double width, const std::vector<int>& needs = {});
 void norm_backward(BlockWriter& w, std::string_view name, double rows, double width,
                    const std::vector<int>& needs = {});
 // x + y over the residual stream, in forward as in backward.

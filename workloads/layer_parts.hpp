@@ -22,6 +22,12 @@ Projections grouped_query_projections();
 Projections latent_projections();
 void attention_norm_forward(BlockWriter& w);
 
+// The end of attention or of an FFN: its output, once `needs` has come, normed where the model does so (Gemma 2), onto the
+// residual stream.
+void sublayer_end_forward(BlockWriter& w, std::string_view post_norm, int needs);
+void sublayer_end_backward(BlockWriter& w, std::string_view post_norm);
+void sublayer_end_activations(BlockWriter& w);
+
 // A column-parallel linear's backward, as Megatron-LM orders it: the input gathered again for the weight gradient
 // (sequence parallelism), input gradient, its reduction (`width` elements a token), weight gradient beside it.
 // Returns the reduction.
@@ -40,7 +46,10 @@ struct Ffn {
 int ffn_forward(BlockWriter& w, const Ffn& ffn);   // returns the reduction of the output
 int ffn_backward(BlockWriter& w, const Ffn& ffn);  // returns the reduction of the input's gradient
 void ffn_activations(BlockWriter& w, const Ffn& ffn);
+// The norm before an FFN; nothing where FFN and attention share theirs.
 void ffn_norm_forward(BlockWriter& w);
+void ffn_norm_backward(BlockWriter& w, const std::vector<int>& needs);
+void ffn_norm_activations(BlockWriter& w);
 // The inner activation over `rows` of `width`: SwiGLU reads two halves, GELU one.
 double inner_width(const ModelSpec& model, double width);
 std::string_view inner_name(const ModelSpec& model, bool shared);

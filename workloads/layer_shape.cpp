@@ -17,16 +17,17 @@ void fill_attention(LayerShape& shape) {
   shape.core_queries = exchange ? length : length / p.context;
   shape.core_heads = exchange ? shape.heads / p.context : shape.heads;
   shape.core_kv_heads = exchange ? std::max(1.0, shape.kv_heads / p.context) : shape.kv_heads;
-  shape.average_keys = (length + 1) / 2;
+  shape.average_keys = average_keys(model, shape.plan.batch.sequence_length, shape.windowed);
 }
 
 }  // namespace
 
-LayerShape layer_shape(const ModelSpec& model, const ParallelPlan& plan) {
+LayerShape layer_shape(const ModelSpec& model, const ParallelPlan& plan, bool windowed) {
   const Parallel& p = plan.parallel;
   LayerShape shape;
   shape.model = model;
   shape.plan = plan;
+  shape.windowed = windowed;
   shape.sequences = plan.batch.sequences();
   shape.tokens = shape.sequences * plan.batch.sequence_length / p.context;
   shape.rows = shape.sequence_parallel() ? shape.tokens / p.tensor : shape.tokens;

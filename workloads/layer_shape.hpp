@@ -22,7 +22,8 @@ struct LayerShape {
   // Core attention: ring keeps the rank's queries and all its heads; all-to-all trades them for whole sequences.
   double core_queries = 0;  // a sequence
   double core_heads = 0, core_kv_heads = 0;
-  double average_keys = 0;  // a query sees under the causal mask: (S + 1) / 2 (context ranks hold balanced halves)
+  bool windowed = false;    // a layer of sliding-window attention
+  double average_keys = 0;  // a query sees under the causal mask (context ranks hold balanced halves)
 
   double expert_rows = 0;  // rows of all local experts together, after gathering over expert-tensor ranks
   double local_experts = 0;
@@ -38,6 +39,6 @@ struct LayerShape {
   bool latent() const { return model.attention.kind == Attention::Kind::mla; }
 };
 
-LayerShape layer_shape(const ModelSpec& model, const ParallelPlan& plan);
+LayerShape layer_shape(const ModelSpec& model, const ParallelPlan& plan, bool windowed = false);
 
 }  // namespace stepsim

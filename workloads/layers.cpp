@@ -18,15 +18,24 @@ BlockParameters layer_parameters(const LayerShape& s, bool experts) {
     // Key/value heads repeat where there are more tensor ranks than heads.
     const double out = matrix.name == "qkv" ? (s.heads + 2 * s.kv_heads) * s.qk_dim * p.tensor : matrix.out;
     parameters.dense += matrix.in * out / (matrix.replicated ? 1 : p.tensor);
+    // A row-parallel linear adds its bias after the reduction: every rank has all of it.
+    const bool whole_bias = matrix.replicated || matrix.name == "o";
+    if (matrix.bias) parameters.dense += whole_bias ? out : out / p.tensor;
   }
+  if (model.attention.sinks) parameters.dense += s.heads;
   parameters.dense += norm_parameters(model);
   if (!experts) {
     parameters.dense += ffn_parameters(model, model.ffn) / p.tensor;
+    if (model.ffn_bias) parameters.dense += (model.ffn_matrices - 1.0) * model.ffn / p.tensor + model.hidden;
     return parameters;
   }
   parameters.dense += e.count * (model.hidden + (e.has_routing_bias() ? 1.0 : 0.0));
-  parameters.dense += e.shared * ffn_parameters(model, e.shared_ffn) / p.tensor;
+  parameters.dense += e.shared * ffn_parameters(model, e.shared_ffn) / p.tensor + (e.shared_gate ? model.hidden : 0);
   parameters.expert = s.local_experts * ffn_parameters(model, e.ffn) / p.expert_tensor;
+  if (e.bias) {
+    const double width = static_cast<double>(e.ffn) / p.expert_tensor;
+    parameters.expert += s.local_experts * ((model.ffn_matrices - 1.0) * width + model.hidden);
+  }
   return parameters;
 }
 
@@ -70,21 +79,28 @@ LayerShape routed(LayerShape shape, const ExpertRouting& routing, int loads, int
 }  // namespace
 
 BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expert_rank) {
-  const LayerShape shape = layer_shape(model, plan);
+  const LayerShape plain = layer_shape(model, plan), windowed = layer_shape(model, plan, true);
   const ExpertRouting routing = expert_routing(model, plan);
-  std::vector<std::pair<Block::Kind, int>> order{{Block::Kind::embedding, 0}};  // with the layer's loads
+  struct Kind {
+    Block::Kind kind;
+    int loads = 0;  // the layer's
+    bool windowed = false;
+    auto operator<=>(const Kind&) const = default;
+  };
+  std::vector<Kind> order{{Block::Kind::embedding}};
   for (int layer = 0; layer < model.layers; ++layer) {
     const Block::Kind kind = model.has_experts(layer) ? Block::Kind::expert_layer : Block::Kind::dense_layer;
-    order.emplace_back(kind, routing.of_layer[layer]);
+    order.push_back({kind, routing.of_layer[layer], model.has_window(layer)});
   }
-  order.emplace_back(Block::Kind::head, 0);
+  order.push_back({Block::Kind::head});
   BlockList list;
-  std::map<std::pair<Block::Kind, int>, int> index;
-  for (const auto& [kind, loads] : order) {
-    const auto [at, fresh] = index.try_emplace({kind, loads}, static_cast<int>(list.kinds.size()));
-    const LayerShape here = expert_rank == kAlike ? shape : routed(shape, routing, loads, expert_rank);
+  std::map<Kind, int> index;
+  for (const Kind& kind : order) {
+    const auto [at, fresh] = index.try_emplace(kind, static_cast<int>(list.kinds.size()));
+    const LayerShape& shape = kind.windowed ? windowed : plain;
+    const LayerShape here = expert_rank == kAlike ? shape : routed(shape, routing, kind.loads, expert_rank);
     if (fresh) {
-      Block block = make_block(here, kind);
+      Block block = make_block(here, kind.kind);
       const int chunks = plan.overlap.tensor_chunks;
       list.kinds.push_back(chunks > 1 ? chunk_tensor_collectives(block, chunks) : std::move(block));
     }

@@ -135,12 +135,14 @@ std::vector<int> core_backward(BlockWriter& w, const std::vector<int>& needs) {
           context_call(w, "value exchange gradient", Operation::all_to_all, values_bytes(s))};
 }
 
-// Rotary embedding of queries and keys, in place; MLA's keys are put together from the shared rotary part and each
-// head's own. Assumption: every model has it (learned positions would cost less).
+// Rotary embedding of queries and keys, in place, of the part of a head that it turns; MLA's keys are put together from
+// the shared rotary part and each head's own.
 void rotary(BlockWriter& w, const std::vector<int>& needs = {}) {
   const LayerShape& s = w.shape();
   const Attention& a = s.model.attention;
-  const double grouped = 2 * (s.heads + s.kv_heads) * s.qk_dim;
+  const bool awaited = std::any_of(needs.begin(), needs.end(), [](int index) { return index >= 0; });
+  if (!s.latent() && s.model.rotary == 0 && !awaited) return;
+  const double grouped = 2 * (s.heads + s.kv_heads) * s.qk_dim * s.model.rotary;
   const double latent = 2 * s.heads * a.rope_dim + a.rope_dim + s.heads * (a.nope_dim + s.qk_dim);
   w.memory("rope", s.tokens * (s.latent() ? latent : grouped) * s.stream_bytes, needs);
 }
@@ -149,7 +151,17 @@ Projections projections(const LayerShape& s) {
   return s.latent() ? latent_projections() : grouped_query_projections();
 }
 
+bool norms_queries(const LayerShape& s) {
+  return s.model.attention.qk_norm != Attention::QkNorm::none;
+}
+
+void query_key_norm(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  if (norms_queries(s)) norm_forward(w, "q k norm", s.tokens, (s.heads + s.kv_heads) * s.qk_dim);
+}
+
 std::vector<int> up_to_core(BlockWriter& w) {
+  query_key_norm(w);
   rotary(w);
   return exchange_inputs(w);
 }
@@ -161,6 +173,7 @@ std::vector<int> recompute_for_core(BlockWriter& w, bool core) {
   projections(w.shape()).recompute(w);
   std::vector<int> inputs;
   if (w.shape().latent() && w.recomputes(Module::mla_up)) inputs = up_to_core(w);
+  if (w.recomputes(Module::norm)) query_key_norm(w);
   return core ? std::vector<int>{core_forward(w, inputs)} : inputs;
 }
 
@@ -178,12 +191,13 @@ void attention_forward(BlockWriter& w) {
   const Linear o = output_projection(s);
   w.quantise(o.rows, o.in, o.precision, 1, {exchanged});
   w.forward(o, {exchanged});
-  residual_add(w, {w.reduce("attention output", s.model.hidden)});
+  sublayer_end_forward(w, "attention post norm", w.reduce("attention output", s.model.hidden));
 }
 
 void attention_backward(BlockWriter& w) {
   const LayerShape& s = w.shape();
   const Linear o = output_projection(s);
+  sublayer_end_backward(w, "attention post norm");
   const int gathered = w.gather("attention output gradient", s.model.hidden);
   w.input_gradient(o, {gathered});
   const int exchanged = exchange_output(w, "output exchange gradient");
@@ -195,6 +209,7 @@ void attention_backward(BlockWriter& w) {
     for (int input : recompute_for_core(w, false)) needs.push_back(input);
   }
   rotary(w, core_backward(w, needs));
+  if (norms_queries(s)) norm_backward(w, "q k norm", s.tokens, (s.heads + s.kv_heads) * s.qk_dim);
   projections(s).backward(w);
   residual_add(w);
 }
@@ -208,6 +223,8 @@ void attention_activations(BlockWriter& w) {
          {.weight_gradient = true, .dropped = w.recomputes(Module::norm)});
   projections(s).activations(w);
   w.keep(queries_bytes(s) + keys_bytes(s) + values_bytes(s), {.dropped = up});
+  if (norms_queries(s)) w.keep(queries_bytes(s) + keys_bytes(s), {.dropped = w.recomputes(Module::norm)});  // normed
+  sublayer_end_activations(w);
   // The output is kept once, in the stream's format: the core's backward and the projection's weight gradient share it.
   w.keep(output_bytes(s), {.weight_gradient = true, .dropped = core});
   w.keep(statistics_bytes(s), {.dropped = core});

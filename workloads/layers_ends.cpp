@@ -40,7 +40,7 @@ Block embedding_block(const LayerShape& s) {
   // Scatter-add of the token's gradients to their rows.
   const double rows = s.tokens / tensor * h * 2 * bytes_per_element(s.plan.precision.gradients);
   w.memory("embedding", rows + s.tokens * h * s.stream_bytes, {gathered});
-  const double parameters = s.model.vocabulary * h / tensor;
+  const double parameters = s.model.vocabulary * h / tensor + s.model.learned_positions * h;
   return std::move(w).finish(Block::Kind::embedding, {.dense = parameters, .expert = 0});
 }
 
@@ -74,7 +74,8 @@ Block head_block(const LayerShape& s) {
   w.logits(logits * (s.stream_bytes + 4));
   // A tied matrix is the embedding's; pipeline ranks other than the embedding's need their own copy.
   const bool copy = !s.model.tied_embeddings || s.plan.parallel.pipeline > 1;
-  const double parameters = (copy ? s.model.vocabulary * h / s.plan.parallel.tensor : 0) + h;
+  const double parameters = (copy ? s.model.vocabulary * h / s.plan.parallel.tensor : 0) +
+                            (s.model.head_bias ? head.out : 0) + norm_width(s.model, h);
   return std::move(w).finish(Block::Kind::head, {.dense = parameters, .expert = 0});
 }
 

@@ -154,6 +154,7 @@ void experts_forward(BlockWriter& w) {
   permute(w, "unpermute", s.stream);
   const int back = bring_back(w, "combine", "expert partial sums");
   const int joined = join_slices(w, "expert output", {back});
+  if (s.model.norms == 4) norm_forward(w, "ffn post norm", s.rows, s.model.hidden, {back, joined, shared});
   // Routed and shared outputs onto the residual stream.
   w.memory("residual", (has_shared(w) ? 4 : 3) * s.rows * s.model.hidden * s.stream_bytes, {back, joined, shared});
 }
@@ -161,6 +162,7 @@ void experts_forward(BlockWriter& w) {
 void experts_backward(BlockWriter& w) {
   const LayerShape& s = w.shape();
   const double h = s.model.hidden;
+  sublayer_end_backward(w, "ffn post norm");
   const std::vector<int> arrived = send(w, "combine gradient", "expert partial sums gradient");
   if (w.recomputes(Module::norm)) {
     const PhaseScope scope(w, Phase::recompute);
@@ -176,8 +178,7 @@ void experts_backward(BlockWriter& w) {
   w.memory("expert gradient sum", (has_shared(w) ? 4 : 3) * s.routed_tokens * h * s.stream_bytes, {back});
   const int joined = join_slices(w, "expert input gradient", {});
   w.weight_gradient(router(s));
-  norm_backward(w, "ffn norm", s.rows, h, {joined, shared});
-  residual_add(w);
+  ffn_norm_backward(w, {joined, shared});
 }
 
 void experts_activations(BlockWriter& w) {
@@ -185,14 +186,13 @@ void experts_activations(BlockWriter& w) {
   const Experts& e = s.model.experts;
   const Precision kept = w.precision().activations;
   const bool all = w.recomputes(Module::experts), activation = all || w.recomputes(Module::swiglu);
-  w.keep(s.rows * s.model.hidden * s.stream_bytes, {});  // the norm's input
-  w.keep(s.rows * activation_row_bytes(s.model.hidden, kept),
-         {.weight_gradient = true, .dropped = w.recomputes(Module::norm)});
+  ffn_norm_activations(w);
   w.keep(s.routed_tokens * (e.count * 4 + e.top_k * 8), {});  // scores; chosen experts and their weights
   w.keep(s.expert_rows * activation_row_bytes(s.model.hidden, kept), {.weight_gradient = true});
   w.keep(s.expert_rows * activation_row_bytes(inner_width(s.model, width_of(s)), kept), {.dropped = all});
   w.keep(s.expert_rows * activation_row_bytes(width_of(s), kept), {.weight_gradient = true, .dropped = activation});
   if (has_shared(w)) ffn_activations(w, shared_ffn(w));
+  sublayer_end_activations(w);
 }
 
 }  // namespace stepsim

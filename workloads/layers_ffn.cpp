@@ -64,7 +64,38 @@ void activation_backward(BlockWriter& w, double rows, double width) {
 }
 
 void ffn_norm_forward(BlockWriter& w) {
-  norm_forward(w, "ffn norm", w.shape().rows, w.shape().model.hidden);
+  if (w.shape().model.norms > 1) norm_forward(w, "ffn norm", w.shape().rows, w.shape().model.hidden);
+}
+
+void ffn_norm_backward(BlockWriter& w, const std::vector<int>& needs) {
+  if (w.shape().model.norms == 1) return residual_add(w, needs);  // the gradients of both readers of the one norm
+  norm_backward(w, "ffn norm", w.shape().rows, w.shape().model.hidden, needs);
+  residual_add(w);
+}
+
+void ffn_norm_activations(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  if (s.model.norms == 1) return;
+  w.keep(s.rows * s.model.hidden * s.stream_bytes, {});  // the norm's input
+  w.keep(s.rows * activation_row_bytes(s.model.hidden, w.precision().activations),
+         {.weight_gradient = true, .dropped = w.recomputes(Module::norm)});
+}
+
+void sublayer_end_forward(BlockWriter& w, std::string_view post_norm, int needs) {
+  const LayerShape& s = w.shape();
+  if (s.model.norms < 4) return residual_add(w, {needs});
+  norm_forward(w, post_norm, s.rows, s.model.hidden, {needs});
+  residual_add(w);
+}
+
+void sublayer_end_backward(BlockWriter& w, std::string_view post_norm) {
+  const LayerShape& s = w.shape();
+  if (s.model.norms == 4) norm_backward(w, post_norm, s.rows, s.model.hidden);
+}
+
+void sublayer_end_activations(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  if (s.model.norms == 4) w.keep(s.rows * s.model.hidden * s.stream_bytes, {});  // the post norm's input
 }
 
 int ffn_forward(BlockWriter& w, const Ffn& ffn) {
@@ -105,22 +136,18 @@ void ffn_activations(BlockWriter& w, const Ffn& ffn) {
 
 void dense_forward(BlockWriter& w) {
   ffn_norm_forward(w);
-  residual_add(w, {ffn_forward(w, dense_ffn(w))});
+  sublayer_end_forward(w, "ffn post norm", ffn_forward(w, dense_ffn(w)));
 }
 
 void dense_backward(BlockWriter& w) {
-  const int reduced = ffn_backward(w, dense_ffn(w));
-  norm_backward(w, "ffn norm", w.shape().rows, w.shape().model.hidden, {reduced});
-  residual_add(w);
+  sublayer_end_backward(w, "ffn post norm");
+  ffn_norm_backward(w, {ffn_backward(w, dense_ffn(w))});
 }
 
 void dense_activations(BlockWriter& w) {
-  const LayerShape& s = w.shape();
-  const double h = s.model.hidden;
-  w.keep(s.rows * h * s.stream_bytes, {});  // the norm's input
-  w.keep(s.rows * activation_row_bytes(h, w.precision().activations),
-         {.weight_gradient = true, .dropped = w.recomputes(Module::norm)});
+  ffn_norm_activations(w);
   ffn_activations(w, dense_ffn(w));
+  sublayer_end_activations(w);
 }
 
 }  // namespace stepsim

@@ -2,13 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
+#include "workloads/families/families.hpp"
+#include "workloads/model_limits.hpp"
+
 namespace stepsim {
 namespace {
 
-// Far above any model, and small enough that every product of shapes stays exact in a double or an int64.
-constexpr int kMostLayers = 10'000;
-constexpr int kMostHeads = 1'000'000;
-constexpr int kMostWidth = 100'000'000;
+void read_window(Fields& f, const ModelSpec& model, Attention& a) {
+  f.integer("window", a.window, or_default("every query sees all keys before it"), 1, kMostWidth);
+  std::vector<std::string> pattern;
+  f.texts("window_layers", pattern, or_default("all layers, when there is a window"));
+  if (!pattern.empty() && a.window == 0) f.problem("window_layers", "there is no window; write window, or leave it out");
+  if (model.layers > 0 && pattern.size() > static_cast<std::size_t>(model.layers)) {
+    f.problem("window_layers", fmt::format("says {} layers, the model has {}", pattern.size(), model.layers));
+  }
+  for (const std::string& layer : pattern) {
+    if (layer != "window" && layer != "full") {
+      return f.problem("window_layers", fmt::format("\"{}\" is neither window nor full", layer));
+    }
+    a.windowed.push_back(layer == "window");
+  }
+}
+
+void read_biases_and_norms(Fields& f, Attention& a) {
+  f.boolean("qkv_bias", a.qkv_bias, or_default("no bias"));
+  f.boolean("output_bias", a.output_bias, or_default("no bias"));
+  std::string norm = "none";
+  f.choice("qk_norm", norm, {"none", "head", "whole"}, or_default("queries and keys are not normed"));
+  if (norm == "head") a.qk_norm = Attention::QkNorm::head;
+  if (norm == "whole") a.qk_norm = Attention::QkNorm::whole;
+  if (norm != "none" && a.kind == Attention::Kind::mla) {
+    f.problem("qk_norm", "latent attention norms its latents, always; leave it out");
+  }
+  f.boolean("sinks", a.sinks, or_default("none"));
+}
 
 void read_attention(Fields& top, ModelSpec& model) {
   Fields f = top.mapping("attention", or_default("grouped-query attention"));
@@ -30,6 +59,8 @@ void read_attention(Fields& top, ModelSpec& model) {
       f.problem(key, "belongs to latent attention; write kind: mla, or leave it out");
     }
   }
+  read_biases_and_norms(f, a);
+  read_window(f, model, a);
   f.finish();
 }
 
@@ -61,7 +92,22 @@ void read_heads(Fields& f, ModelSpec& model) {
   }
 }
 
-void check_experts(Fields& f, const Experts& e, int layers) {
+void check_also_dense(Fields& f, const ModelSpec& model) {
+  bool any = false;
+  for (int layer = 0; layer < model.layers; ++layer) any = any || model.has_experts(layer);
+  ModelSpec without = model;
+  without.experts.also_dense.clear();
+  for (const int layer : model.experts.also_dense) {
+    if (layer >= model.layers || !without.has_experts(layer)) {
+      f.problem("also_dense", fmt::format("layer {} has no experts anyway (layers count from 0); leave it out", layer));
+    }
+  }
+  if (!any && model.layers > model.experts.dense_layers) f.problem("also_dense", "leaves no layer with experts");
+}
+
+void check_experts(Fields& f, const ModelSpec& model) {
+  const Experts& e = model.experts;
+  const int layers = model.layers;
   if (e.top_k > e.count) f.problem("top_k", fmt::format("{} is more than the {} experts", e.top_k, e.count));
   if (e.count % e.groups != 0) {
     f.problem("groups", fmt::format("{} does not divide {} experts", e.groups, e.count));
@@ -74,6 +120,8 @@ void check_experts(Fields& f, const Experts& e, int layers) {
               fmt::format("{} leaves none of {} layers with experts; for a dense model leave out experts",
                           e.dense_layers, layers));
   }
+  if (e.shared == 0 && e.shared_gate) f.problem("shared_gate", "there are no shared experts; write shared, or leave it out");
+  if (layers > 0) check_also_dense(f, model);
 }
 
 void read_experts(Fields& top, ModelSpec& model) {
@@ -93,8 +141,14 @@ void read_experts(Fields& top, ModelSpec& model) {
   f.integer("shared_ffn", e.shared_ffn, or_default("as wide as a routed expert"), 1, kMostWidth);
   f.integer("dense_layers", e.dense_layers, or_default("every layer may have experts"), 0, kMostLayers);
   f.integer("every", e.every, or_default("no dense layers between"), 1, kMostLayers);
+  f.integers("also_dense", e.also_dense, or_default("no further dense layers"));
   f.integer("groups", e.groups, or_default("one routing group"), 1, kMostHeads);
-  if (f.problems() == before) check_experts(f, e, model.layers);
+  bool routing_bias = e.has_routing_bias();
+  f.boolean("routing_bias", routing_bias, or_default("with several routing groups, as DeepSeek-V3 (assumption)"));
+  if (f.has("routing_bias")) e.routing_bias = routing_bias;
+  f.boolean("bias", e.bias, or_default("no bias"));
+  f.boolean("shared_gate", e.shared_gate, or_default("the shared experts' output is not scaled"));
+  if (f.problems() == before) check_experts(f, model);
   f.finish();
 }
 
@@ -104,28 +158,60 @@ void read_ffn(Fields& f, ModelSpec& model) {
   f.integer("ffn", model.ffn, dense_layer ? required() : or_default("no layer is dense"), dense_layer ? 1 : 0,
             kMostWidth);
   f.integer("ffn_matrices", model.ffn_matrices, or_default("gated, as in most models"), 2, 3);
+  f.boolean("ffn_bias", model.ffn_bias, or_default("no bias"));
+  if (model.ffn_bias && !dense_layer) f.problem("ffn_bias", "no layer is dense; experts.bias is that of experts");
+}
+
+void read_norms(Fields& f, ModelSpec& model) {
+  std::string norm = "rms";
+  f.choice("norm", norm, {"rms", "layer"}, or_default("as in most models"));
+  if (norm == "layer") model.norm = ModelSpec::Norm::layer;
+  f.integer("norms", model.norms, or_default("one before attention, one before the FFN"), 1, 4);
+  if (model.norms == 3) {
+    f.problem("norms", "3 a layer are not known; 1: attention and FFN share it, 2: one before each, 4: one after each too");
+  }
+}
+
+void read_positions(Fields& f, ModelSpec& model) {
+  f.integer("learned_positions", model.learned_positions, or_default("no table of positions"), 1, kMostWidth);
+  model.rotary = model.learned_positions > 0 ? 0 : 1;
+  f.number("rotary", model.rotary, or_default("whole heads, unless positions are learned"), 0, 1);
+}
+
+ModelSpec read_yaml(Fields& f) {
+  ModelSpec model;
+  f.text("name", model.name, required());
+  f.integer("layers", model.layers, required(), 1, kMostLayers);
+  f.integer("hidden", model.hidden, required(), 1, kMostWidth);
+  f.integer("vocabulary", model.vocabulary, required(), 1, kMostWidth);
+  f.boolean("tied_embeddings", model.tied_embeddings, or_default("a head of its own"));
+  f.boolean("head_bias", model.head_bias, or_default("no bias"));
+  read_attention(f, model);
+  read_heads(f, model);
+  read_experts(f, model);
+  read_ffn(f, model);
+  read_norms(f, model);
+  read_positions(f, model);
+  f.integer("prediction_layers", model.prediction_layers, or_default("no multi-token prediction"), 0, kMostLayers);
+  f.finish();
+  return model;
 }
 
 }  // namespace
 
-ModelSpec read_model(Reading& reading, const std::string& path, const std::vector<Override>& overrides) {
-  ModelSpec model;
+ModelSpec read_model(Reading& reading, const std::string& named, const std::vector<Override>& overrides) {
+  std::error_code ignored;
+  const std::filesystem::path inside = std::filesystem::path(named) / "config.json";  // a checkpoint's folder
+  const std::string path = std::filesystem::exists(inside, ignored) ? inside.string() : named;
   std::optional<Fields> f = open_document(reading, path, overrides);
-  if (!f) return model;
-  if (f->has("model_type") || f->has("num_hidden_layers") || f->has("text_config")) {
-    reading.problems.push_back({path, 0, "", "is a Hugging Face config; these are not read yet: write a model YAML"});
-    return model;
+  if (!f) return {};
+  const std::size_t before = reading.problems.size();
+  ModelSpec model = is_config(*f) ? read_config(reading, path, *f) : read_yaml(*f);
+  if (reading.problems.size() == before && model.prediction_layers > 0) {
+    reading.notes.push_back(fmt::format("{} layer{} of multi-token prediction ({:.3g} B parameters) {} left out of the step",
+                                        model.prediction_layers, model.prediction_layers == 1 ? "" : "s",
+                                        count_parameters(model).prediction / 1e9, model.prediction_layers == 1 ? "is" : "are"));
   }
-  f->text("name", model.name, required());
-  f->integer("layers", model.layers, required(), 1, kMostLayers);
-  f->integer("hidden", model.hidden, required(), 1, kMostWidth);
-  f->integer("vocabulary", model.vocabulary, required(), 1, kMostWidth);
-  f->boolean("tied_embeddings", model.tied_embeddings, or_default("a head of its own"));
-  read_attention(*f, model);
-  read_heads(*f, model);
-  read_experts(*f, model);
-  read_ffn(*f, model);
-  f->finish();
   return model;
 }
 

@@ -158,4 +158,33 @@ void Fields::finish() {
   }
 }
 
+std::vector<std::string> Fields::finish_leniently() {
+  std::vector<std::string> unread;
+  for (const auto& pair : mapping_) {
+    if (!pair.first.IsScalar()) continue;
+    const std::string& key = pair.first.Scalar();
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    if (!from_override(pair.second)) {
+      unread.push_back(key);
+      continue;
+    }
+    const std::string near = nearest(key, known_);
+    problem(key, near.empty() ? "is no key that is read from this file" : fmt::format("unknown key; did you mean {}?", near));
+  }
+  return unread;
+}
+
+Fields Fields::without_nulls() const {
+  YAML::Node kept(YAML::NodeType::Map);
+  if (from_override(mapping_)) kept.SetTag(std::string(kOverrideTag));
+  for (const auto& pair : mapping_) {
+    if (!pair.second.IsNull()) kept.force_insert(pair.first, pair.second);
+  }
+  return {*reading_, file_, kept, prefix_, line("")};
+}
+
+Fields Fields::in(Reading& reading) const {
+  return {reading, file_, mapping_, prefix_, line_when_empty_};
+}
+
 }  // namespace stepsim

@@ -31,6 +31,7 @@ struct Explained {
 struct Reading {
   std::vector<Problem> problems;
   std::vector<Explained> explained;
+  std::vector<std::string> notes = {};  // what a reader of the result should know: an alias taken, something left out
 
   void throw_if_any() const;  // InputError with all problems
 };
@@ -88,6 +89,12 @@ class Fields {
   std::size_t problems() const { return reading_->problems.size(); }  // so far, of the whole reading
   void explain(std::string_view key, std::string value, Need need);
   void finish();
+
+  // For formats of others, which finish() would be too strict for: the keys that nothing has read (those of --set stay
+  // problems), and a mapping without the keys whose value is null.
+  std::vector<std::string> finish_leniently();
+  Fields without_nulls() const;
+  Fields in(Reading& reading) const;  // the same mapping, its problems told to another
 
  private:
   struct Entry {

@@ -21,12 +21,13 @@ struct Verb {
 
 const std::vector<Verb>& verbs();
 
-// run.cpp, compare.cpp, check.cpp, schedule.cpp, list.cpp, whatif.cpp
+// Each in the file of its name.
 Verb run_verb();
 Verb compare_verb();
 Verb check_verb();
+Verb model_verb();
 Verb schedule_verb();
-Verb list_verb();
 Verb whatif_verb();
+Verb list_verb();
 
 }  // namespace stepsim

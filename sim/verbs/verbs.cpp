@@ -4,7 +4,13 @@ namespace stepsim {
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> table = {
-      run_verb(), compare_verb(), check_verb(), schedule_verb(), list_verb(), whatif_verb(),
+      run_verb(),
+      compare_verb(),
+      check_verb(),
+      model_verb(),
+      schedule_verb(),
+      whatif_verb(),
+      list_verb(),
   };
   return table;
 }

@@ -162,7 +162,9 @@ TEST(Models, CrossChecks) {
   EXPECT_EQ(model_problems("name: m\nlayers: 4\nhidden: 64\nvocabulary: 100\nheads: 8\n"),
             (Texts{"1 ffn: missing; write a whole number"}));
   EXPECT_EQ(model_problems("model_type: llama\n"),
-            (Texts{"0 : is a Hugging Face config; these are not read yet: write a model YAML"}));
+            (Texts{"1 num_hidden_layers: missing; write a whole number", "1 hidden_size: missing; write a whole number",
+                   "1 vocab_size: missing; write a whole number", "1 num_attention_heads: missing; write a whole number",
+                   "1 intermediate_size: missing; write a whole number"}));
   EXPECT_EQ(model_problems("name: m\nlayers: 2000000000\nhidden: 64\nvocabulary: 100\nheads: 8\nffn: 1\n"),
             (Texts{"2 layers: 2000000000 is too large; at most 10000"}));
 }
