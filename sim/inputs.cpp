@@ -111,6 +111,7 @@ Inputs load(const Request& request) {
     Reading of_cluster;
     in.cluster = read_cluster(of_cluster, parts.cluster, overrides.cluster, in.plan.rates);
     cluster_sound = of_cluster.problems.empty();
+    in.planned_on = in.cluster;
     take(reading, in, std::move(of_cluster), "cluster");
   }
   if (!parts.scenario.empty()) {
