@@ -115,7 +115,7 @@ ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double
     gpu.hbm *= factor;
   } else if (resource == "latency") {
     for (Seconds& latency : cluster.latency) latency /= factor;
-    for (Routing& routing : cluster.routings) {
+    for (RouteState& routing : cluster.routings) {
       for (Seconds& latency : routing.latency) latency /= factor;
     }
   } else {

@@ -14,11 +14,11 @@
 namespace stepsim {
 
 // Which links messages avoid and what latency they pay, at other times than the start.
-struct Routing {
+struct RouteState {
   std::set<LinkId> avoided;
   std::vector<Seconds> latency;  // [link]
 
-  bool operator==(const Routing&) const = default;
+  bool operator==(const RouteState&) const = default;
 };
 
 // Rank r is GPU r % gpus_per_node of node r / gpus_per_node. Every rank has two hosts in the platform: one on its
@@ -44,7 +44,7 @@ struct ClusterSpec {
   // What changes during the step, as the graph has it (Change, Rerouting); all empty without a scenario.
   std::map<LinkId, std::vector<Change>> bandwidth_changes;  // bytes/s
   std::map<RankId, std::vector<Change>> speed_changes;
-  std::vector<Routing> routings;  // [n - 1] is routing n
+  std::vector<RouteState> routings;  // [n - 1] is routing n
   std::vector<Rerouting> reroutings;
   Jitter jitter;
 

@@ -86,7 +86,7 @@ std::vector<LinkId> route_between(const ClusterSpec& cluster, RankId from, RankI
 ClusterSpec under_routing(const ClusterSpec& cluster, int n) {
   ClusterSpec under = cluster;
   if (n == 0) return under;
-  const Routing& routing = cluster.routings[static_cast<std::size_t>(n) - 1];
+  const RouteState& routing = cluster.routings[static_cast<std::size_t>(n) - 1];
   under.avoided = routing.avoided;
   under.latency = routing.latency;
   return under;

@@ -177,8 +177,8 @@ class Application {
       }
     }
     if (routed.empty()) return;
-    const Routing usual{cluster_.avoided, cluster_.latency};
-    const Routing first = routing_at(0, routed, usual);
+    const RouteState usual{cluster_.avoided, cluster_.latency};
+    const RouteState first = routing_at(0, routed, usual);
     cluster_.avoided = first.avoided;
     cluster_.latency = first.latency;
     std::int32_t now = 0;
@@ -192,7 +192,7 @@ class Application {
 
   using Faulty = std::map<LinkId, Faults>;
 
-  static Routing routing_at(double time, const Faulty& routed, Routing routing) {
+  static RouteState routing_at(double time, const Faulty& routed, RouteState routing) {
     for (const auto& [link, faults] : routed) {
       for (const LinkFault* fault : faults) {
         if (fault->latency && holds(fault->when, time)) routing.latency[static_cast<std::size_t>(link)] = *fault->latency;
@@ -202,7 +202,7 @@ class Application {
     return routing;
   }
 
-  std::int32_t number_of(Routing routing, const Routing& first) {
+  std::int32_t number_of(RouteState routing, const RouteState& first) {
     if (routing == first) return 0;
     auto& known = cluster_.routings;
     const auto at = std::find(known.begin(), known.end(), routing);
