@@ -134,7 +134,7 @@ class Explainer {
     const Group &x = graph_.groups[a], &y = graph_.groups[b];
     if (round == 0) {
       if (x.size != y.size) return note(fmt::format("{}has {} members, not {}", what, x.size, y.size));
-      return note(what + "has other latencies, sizes or algorithms (its place in the network)");
+      return note(what + own_difference(x, y));
     }
     const auto members = [&](const Group& group) {
       Colored list;
@@ -163,9 +163,23 @@ class Explainer {
       return list;
     };
     const Lacking links = first_unmatched(loads(x), loads(y));
-    if (links.a < 0 || links.b < 0) return note(what + "crosses another number of links");
+    if (links.b < 0 && links.a >= 0) return note(fmt::format("{}crosses also {}", what, graph_.links[links.a].name));
+    if (links.a < 0) return note(fmt::format("{}does not cross a link such as {}", what, graph_.links[links.b].name));
     if (first_difference(links_, links.a, links.b) >= round) return note(what + "puts other numbers of legs on its links");
     compare_links(links.a, links.b, fmt::format("{}crosses {}, which ", what, graph_.links[links.a].name));
+  }
+
+  static std::string own_difference(const Group& x, const Group& y) {
+    bool detours = false, latencies = false;
+    for (std::size_t p = 0; p < std::min(x.patterns.size(), y.patterns.size()); ++p) {
+      const auto &these = x.patterns[p].parts, &others = y.patterns[p].parts;
+      for (std::size_t q = 0; q < std::min(these.size(), others.size()); ++q) {
+        detours = detours || these[q].detours.size() != others[q].detours.size();
+        latencies = latencies || these[q].alpha != others[q].alpha;
+      }
+    }
+    if (detours) return "has other routes or latencies in a part of the step";
+    return latencies ? "has other latencies (its place in the network)" : "has other algorithms or sizes";
   }
 
   void compare_links(LinkId a, LinkId b, const std::string& what) {
@@ -187,7 +201,8 @@ class Explainer {
       return list;
     };
     const Lacking used = first_unmatched(groups(a), groups(b));
-    if (used.a < 0 || used.b < 0) return note(what + "is crossed by another number of groups");
+    if (used.b < 0 && used.a >= 0) return note(fmt::format("{}is crossed also by group \"{}\"", what, graph_.groups[used.a].name));
+    if (used.a < 0) return note(fmt::format("{}is not crossed by a group such as \"{}\"", what, graph_.groups[used.b].name));
     if (groups_[round][used.a] == groups_[round][used.b]) return note(what + "carries other numbers of legs");
     note(fmt::format("{}carries group \"{}\"", what, graph_.groups[used.a].name));
     compare_groups(used.a, used.b, "");
