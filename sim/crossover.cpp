@@ -100,7 +100,7 @@ void search(Crossover& c, const Inputs& inputs, const Options& options, bool now
 }
 
 void judge_precisions(Crossover& c, const Inputs& inputs, const Options& options) {
-  for (const Change& change : neighbours(inputs)) {
+  for (const Alternative& change : neighbours(inputs)) {
     if (change.kind != "precision") continue;
     Judged judged;
     judged.text = change.text;

@@ -113,6 +113,7 @@ Inputs load(const Request& request) {
     in.cluster = read_cluster(of_cluster, parts.cluster, overrides.cluster, in.plan.rates,
                               shipped_folder(request.home, Document::cluster));
     cluster_sound = of_cluster.problems.empty();
+    in.planned_on = in.cluster;
     take(reading, in, std::move(of_cluster), "cluster");
   }
   if (!parts.scenario.empty()) {

@@ -24,6 +24,7 @@ struct Inputs {
   std::string name;  // of the experiment, or of model, plan and cluster
   ModelSpec model;
   ClusterSpec cluster;  // under the scenario
+  ClusterSpec planned_on;  // without it: the plan was made for the cluster as it is meant to be
   ParallelPlan plan;    // resolved
   std::string scenario = "none";
   std::vector<std::string> overrides;

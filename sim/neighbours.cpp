@@ -12,7 +12,7 @@ class Neighbours {
  public:
   explicit Neighbours(const Inputs& inputs) : inputs_(inputs), plan_(inputs.plan) {}
 
-  std::vector<Change> all() {
+  std::vector<Alternative> all() {
     degrees();
     schedule();
     states();
@@ -26,7 +26,7 @@ class Neighbours {
 
  private:
   void add(const std::string& kind, const std::string& text, std::vector<std::string> overrides) {
-    Change change;
+    Alternative change;
     change.kind = kind;
     change.text = text;
     for (std::string& o : overrides) change.overrides.push_back("plan." + std::move(o));
@@ -187,11 +187,11 @@ class Neighbours {
 
   const Inputs& inputs_;
   const ParallelPlan& plan_;
-  std::vector<Change> changes_;
+  std::vector<Alternative> changes_;
 };
 
 }  // namespace
 
-std::vector<Change> neighbours(const Inputs& inputs) { return Neighbours(inputs).all(); }
+std::vector<Alternative> neighbours(const Inputs& inputs) { return Neighbours(inputs).all(); }
 
 }  // namespace stepsim

@@ -9,6 +9,6 @@ namespace stepsim {
 
 // One degree doubled or halved, another schedule, another ZeRO stage, more or less recompute, another precision on a
 // wire or in a state, another overlap policy, prefetch, algorithm, microbatch. Whether they can run is not looked at.
-std::vector<Change> neighbours(const Inputs& inputs);
+std::vector<Alternative> neighbours(const Inputs& inputs);
 
 }  // namespace stepsim

@@ -11,7 +11,7 @@ namespace stepsim {
 
 Inputs settle(Inputs inputs, const Options& options) {
   if (!is_automatic(inputs.plan)) return inputs;
-  const std::vector<PassPlan> offers = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail).offers;
+  const std::vector<PassPlan> offers = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &inputs.planned_on).offers;
   const auto with = [&](const PassPlan& offer) {
     Inputs one = inputs;
     one.plan.passes = offer.schedule;
@@ -23,7 +23,7 @@ Inputs settle(Inputs inputs, const Options& options) {
   for (std::size_t i = 0; i < offers.size(); ++i) {
     works.push_back([&, i] {
       const Inputs one = with(offers[i]);
-      const StepGraph graph = make_step(one.model, one.cluster, one.plan, options.detail).graph;
+      const StepGraph graph = make_step(one.model, one.cluster, one.plan, options.detail, &one.planned_on).graph;
       times[i] = make_engine(options.engine)->run(options.fold ? fold(graph).graph : graph).end;
     });
   }

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -10,6 +11,7 @@
 #include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/graph/fold.hpp"
+#include "sim/report/text_folding.hpp"
 #include "sim/settle.hpp"
 
 namespace stepsim {
@@ -81,7 +83,29 @@ double peak_rss() {
   return 1024.0 * static_cast<double>(std::max(self.ru_maxrss, children.ru_maxrss));
 }
 
-StepGraph folded(StepGraph graph, bool wanted) { return wanted ? fold(graph).graph : std::move(graph); }
+StepGraph folded(StepGraph graph, bool wanted) { return wanted && folds(graph) ? fold(graph).graph : std::move(graph); }
+
+std::string explained(const StepGraph& graph) {
+  return folds(graph) ? folding_text(explain_folding(graph))
+                      : "Folding: with jitter every event has a length of its own, so all ranks are simulated.\n";
+}
+
+// Closed forms price a call once, with links as they are at the start.
+void refuse_blind_detail(const Inputs& in, const Options& options) {
+  if (options.detail != Detail::formula) return;
+  const bool down = std::any_of(in.cluster.bandwidth.begin(), in.cluster.bandwidth.end(), [](BytesPerSecond b) { return b.value <= 0; });
+  if (!down && in.cluster.bandwidth_changes.empty() && in.cluster.reroutings.empty()) return;
+  throw InputError({{"", 0, "scenario.links",
+                     "links are down or change during the step, which --detail formula cannot see; use --detail aggregate"}});
+}
+
+Timeline run(const StepGraph& graph, const std::string& engine) {
+  try {
+    return make_engine(engine)->run(graph);
+  } catch (const StuckError& e) {
+    throw InputError({{"", 0, "scenario.links", e.what()}});
+  }
+}
 
 }  // namespace
 
@@ -93,9 +117,16 @@ ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double
     gpu.hbm *= factor;
   } else if (resource == "latency") {
     for (Seconds& latency : cluster.latency) latency /= factor;
+    for (RouteState& routing : cluster.routings) {
+      for (Seconds& latency : routing.latency) latency /= factor;
+    }
   } else {
     for (std::size_t l = 0; l < cluster.bandwidth.size(); ++l) {
       if (cluster.tiers[cluster.link_tier[l]] == resource) cluster.bandwidth[l] *= factor;
+    }
+    for (auto& [link, changes] : cluster.bandwidth_changes) {
+      if (cluster.tiers[cluster.link_tier[link]] != resource) continue;
+      for (Change& change : changes) change.value *= factor;
     }
   }
   return cluster;
@@ -110,7 +141,7 @@ std::map<std::string, double> measure_elasticities(const Inputs& inputs, const O
   for (std::size_t i = 0; i < resources.size(); ++i) {
     works.push_back([&, i] {
       const ClusterSpec faster = with_faster(inputs.cluster, resources[i], kFaster);
-      const Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.cluster);
+      const Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.planned_on);
       times[i] = make_engine(options.engine)->run(folded(step.graph, options.fold)).end;
     });
   }
@@ -124,16 +155,22 @@ std::map<std::string, double> measure_elasticities(const Inputs& inputs, const O
 
 Simulation simulate(const Inputs& given, const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
+  refuse_blind_detail(given, options);
   const Inputs inputs = settle(given, options);  // what-if runs keep the passes, too
-  Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail);
+  Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &inputs.planned_on);
   Simulation out;
+  if (options.explain_folding) out.folding = explained(step.graph);
+  const bool folds_exactly = folds(step.graph);
   out.graph = folded(std::move(step.graph), options.fold);
-  out.timeline = make_engine(options.engine)->run(out.graph);
+  out.timeline = run(out.graph, options.engine);
   out.report = analyse(out.graph, out.timeline, names_of(inputs, options), facts_of(inputs, step, out.graph));
+  if (options.fold && !folds_exactly) {
+    out.report.warnings.emplace_back("per-event jitter makes every rank its own: nothing was folded");
+  }
   judge(out.report, options.elasticities ? measure_elasticities(inputs, options, out.timeline.end)
                                          : std::map<std::string, double>{});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  out.report.engine = {options.engine, out.report.inputs.detail, options.fold, out.graph.ranks.size(), out.timeline.events,
+  out.report.engine = {options.engine, out.report.inputs.detail, options.fold && folds_exactly, out.graph.ranks.size(), out.timeline.events,
                        wall.count(), peak_rss()};
   return out;
 }

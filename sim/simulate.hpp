@@ -19,14 +19,18 @@ struct Options {
   bool fold = true;
   bool elasticities = true;  // five or more further simulations
   int jobs = 2;              // of them at the same time
+  bool explain_folding = false;
 };
 
 struct Simulation {
   Report report;
   StepGraph graph;  // as run: folded or not
   Timeline timeline;
+  std::string folding;  // explained, for people; empty unless wanted
 };
 
+// Throws InputError when the step cannot finish (a link is down for good), or when the detail cannot see what the
+// scenario changes.
 Simulation simulate(const Inputs& inputs, const Options& options);
 
 // What a resource that is faster by 1 % saves: "compute", "hbm", each wire, "latency" -> -(dT/T)/(dx/x).

@@ -26,11 +26,11 @@ Measured measure(const Inputs& inputs, const ClusterSpec& planned_on, const Opti
   return {make_engine(options.engine)->run(options.fold ? fold(step.graph).graph : step.graph).end, memory};
 }
 
-std::vector<Change> faster_resources(const ClusterSpec& cluster) {
+std::vector<Alternative> faster_resources(const ClusterSpec& cluster) {
   std::vector<std::string> names = {"compute", "hbm"};
   names.insert(names.end(), cluster.tiers.begin(), cluster.tiers.end());
   names.emplace_back("latency");
-  std::vector<Change> changes;
+  std::vector<Alternative> changes;
   for (const std::string& name : names) {
     for (const double factor : {1.1, 2.0}) {
       changes.push_back({"resource", fmt::format("{} {:g} x as {}", name, factor, name == "latency" ? "low" : "fast"), name, factor, {}});
@@ -45,7 +45,7 @@ struct Candidate {
   std::optional<Inputs> inputs;
 };
 
-Candidate candidate_of(const Inputs& inputs, const Change& change) {
+Candidate candidate_of(const Inputs& inputs, const Alternative& change) {
   Candidate candidate;
   candidate.effect.change = change;
   if (change.resource.empty()) {
@@ -79,19 +79,19 @@ std::optional<Inputs> with_plan(const Inputs& inputs, const std::vector<std::str
 
 WhatIf what_if(const Inputs& given, const Options& options) {
   const Inputs inputs = settle(given, options);
-  std::vector<Change> changes = faster_resources(inputs.cluster);
-  for (Change& change : neighbours(given)) changes.push_back(std::move(change));
+  std::vector<Alternative> changes = faster_resources(inputs.cluster);
+  for (Alternative& change : neighbours(given)) changes.push_back(std::move(change));
   std::vector<Candidate> candidates;
-  for (const Change& change : changes) candidates.push_back(candidate_of(change.resource.empty() ? given : inputs, change));
+  for (const Alternative& change : changes) candidates.push_back(candidate_of(change.resource.empty() ? given : inputs, change));
 
   SharedArray<Measured> measured(candidates.size() + 1);
-  std::vector<std::function<void()>> works = {[&] { measured[candidates.size()] = measure(inputs, inputs.cluster, options); }};
+  std::vector<std::function<void()>> works = {[&] { measured[candidates.size()] = measure(inputs, inputs.planned_on, options); }};
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (!candidates[i].inputs) continue;
     works.push_back([&, i] {
       Options alone = options;
       alone.jobs = 1;
-      measured[i] = measure(settle(*candidates[i].inputs, alone), inputs.cluster, options);
+      measured[i] = measure(settle(*candidates[i].inputs, alone), inputs.planned_on, options);
     });
   }
   run_in_children(works, options.jobs);

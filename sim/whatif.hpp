@@ -10,18 +10,18 @@
 namespace stepsim {
 
 // One change: a resource that is faster, or keys of the plan.
-struct Change {
+struct Alternative {
   std::string kind;   // "resource", "schedule", "pipeline", "recompute", ...: what the change is about
   std::string text;   // "infiniband 2 x as fast", "schedule zb-h1"
   std::string resource;               // as with_faster() names it; "" for a change of the plan
   double factor = 1;
   std::vector<std::string> overrides;  // "plan.schedule=zb-h1"
 
-  bool operator==(const Change&) const = default;
+  bool operator==(const Alternative&) const = default;
 };
 
 struct Effect {
-  Change change;
+  Alternative change;
   std::string refused;  // why the plan cannot run so; "" when it was simulated
   double step_time_s = 0;
   double saved_s = 0;         // by the change; negative: lost

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/collective/rerouted.hpp"
 #include "workloads/check.hpp"
 #include "workloads/grid.hpp"
 #include "workloads/plan_schedule.hpp"
@@ -75,7 +76,8 @@ class StepBuilder {
  public:
   StepBuilder(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
               const ClusterSpec& planned_on)
-      : cluster_(cluster), planned_on_(planned_on), plan_(plan), detail_(detail), grid_(make_grid(plan, cluster.ranks())),
+      : cluster_(cluster), routings_(clusters_of_routings(cluster)), planned_on_(planned_on), plan_(plan),
+        detail_(detail), grid_(make_grid(plan, cluster.ranks())),
         experts_(model, plan), blocks_(make_blocks(model, plan)), context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
     price();
     share_states();
@@ -222,6 +224,9 @@ class StepBuilder {
       step_.graph.links.push_back({links[l].name, cluster_.bandwidth[l].value,
                                    static_cast<std::int16_t>(cluster_.link_tier[l]), cluster_.link_owner[l], 1});
     }
+    for (const auto& [link, changes] : cluster_.bandwidth_changes) step_.graph.links[link].capacity_changes = changes;
+    step_.graph.reroutings = cluster_.reroutings;
+    step_.graph.jitter = cluster_.jitter;
     step_.graph.tiers = cluster_.tiers;
   }
 
@@ -230,6 +235,8 @@ class StepBuilder {
       Rank rank;
       rank.program = program_of_[grid_.place[r].pipeline][experts_.kind_of(grid_.place[r].expert)];
       rank.speed = cluster_.speed[r];
+      const auto changes = cluster_.speed_changes.find(r);
+      if (changes != cluster_.speed_changes.end()) rank.speed_changes = changes->second;
       rank.slots.assign(kFixedSlots + channels_.size(), -1);
       rank.original = r;
       step_.graph.ranks.push_back(std::move(rank));
@@ -262,7 +269,7 @@ class StepBuilder {
       group.size = static_cast<int>(members.size());
       for (const PatternKey& key : book_.patterns(slot)) {
         const TokenRouting routing = key.routed ? experts_.routing(key, shape_of(cluster_, members)) : TokenRouting{};
-        group.patterns.push_back(make_pattern(cluster_, members, key.operation, key.algorithm, routing, detail_));
+        group.patterns.push_back(make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing, detail_));
       }
       add(std::move(group), slot, members);
     }
@@ -279,7 +286,7 @@ class StepBuilder {
         group.name = fmt::format("pipeline {}>{}", pair[0], pair[1]);
         group.dimension = Dimension::pipeline;
         group.size = 2;
-        group.patterns.push_back(make_pattern(cluster_, pair, Operation::point_to_point, "direct", {}, detail_));
+        group.patterns.push_back(make_rerouted_pattern(routings_, pair, Operation::point_to_point, "direct", {}, detail_));
         add(std::move(group), static_cast<std::int16_t>(kFixedSlots + c), pair);
       }
     }
@@ -321,6 +328,7 @@ class StepBuilder {
   }
 
   const ClusterSpec& cluster_;
+  const std::vector<ClusterSpec> routings_;
   const ClusterSpec& planned_on_;
   const ParallelPlan& plan_;
   Detail detail_;

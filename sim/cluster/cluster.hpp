@@ -1,7 +1,9 @@
 // ClusterSpec: nodes of GPUs, the wires between them, and which route a message takes.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,14 @@
 #include "sim/cluster/platform.hpp"
 
 namespace stepsim {
+
+// Which links messages avoid and what latency they pay, at other times than the start.
+struct RouteState {
+  std::set<LinkId> avoided;
+  std::vector<Seconds> latency;  // [link]
+
+  bool operator==(const RouteState&) const = default;
+};
 
 // Rank r is GPU r % gpus_per_node of node r / gpus_per_node. Every rank has two hosts in the platform: one on its
 // node's NVSwitch (or PCIe switch), one for its NIC.
@@ -26,17 +36,31 @@ struct ClusterSpec {
   std::vector<RankId> link_owner;    // [link] the rank whose own port it is, -1 for a shared link
 
   // The scenario's and what-ifs' view of the platform's links: start as the platform's own values.
-  std::vector<BytesPerSecond> bandwidth;  // [link]
+  std::vector<BytesPerSecond> bandwidth;  // [link] 0: down
   std::vector<Seconds> latency;           // [link]
   std::vector<double> speed;              // [rank] of compute, 1 unless a straggler
+  std::set<LinkId> avoided;               // messages go round them by a neighbour's NIC, where there is such a way
+
+  // What changes during the step, as the graph has it (Change, Rerouting); all empty without a scenario.
+  std::map<LinkId, std::vector<Change>> bandwidth_changes;  // bytes/s
+  std::map<RankId, std::vector<Change>> speed_changes;
+  std::vector<RouteState> routings;  // [n - 1] is routing n
+  std::vector<Rerouting> reroutings;
+  Jitter jitter;
 
   int ranks() const { return nodes * gpus_per_node; }
   int node_of(RankId rank) const { return rank / gpus_per_node; }
   int local_of(RankId rank) const { return rank % gpus_per_node; }
 };
 
+// The cluster as routing n has it; 0: the cluster itself.
+ClusterSpec under_routing(const ClusterSpec& cluster, int n);
+
 // The links a message from one GPU to another crosses: NVLink inside a node; between nodes the NICs' network, with a
 // hop over NVLink in the sender's node first where the two NICs stand in different planes (no route between them).
+// Where such a route between nodes crosses an avoided link, another is taken that crosses none: out through the NIC of
+// the next GPU of the sender's node, in through that of the receiver's, or both (fewest hops first, then the nearest
+// neighbours by index); if there is none, the route stays.
 // Empty for a message to itself. Throws InputError naming the two GPUs when the platform joins them in no way.
 std::vector<LinkId> route_between(const ClusterSpec& cluster, RankId from, RankId to);
 Seconds route_latency(const ClusterSpec& cluster, const std::vector<LinkId>& route);

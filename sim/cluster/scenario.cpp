@@ -1,23 +1,32 @@
+// Reads a scenario's YAML.
 #include "sim/cluster/scenario.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "sim/cluster/glob.hpp"
+#include "sim/base/text_units.hpp"
 
 namespace stepsim {
 namespace {
 
-constexpr double kLeast = 1e-6;  // slower than this is not slow but broken
+constexpr double kLeast = 1e-6;         // slower than this is not slow but broken
+constexpr double kMostFlaps = 50'000;   // of one fault: each is two events
 
-// Keys of the format that nothing simulates yet: better refused than read past.
-void refuse(Fields& fields, std::initializer_list<std::string_view> keys, std::string_view why) {
-  for (const std::string_view key : keys) {
-    if (!fields.has(key)) continue;
-    (void)fields.node(key, required());
-    fields.problem(key, std::string(why));
+// Marks the key as known, so that misspelt ones can be told what was meant.
+bool given(Fields& fields, std::string_view key) {
+  return fields.node(key, or_default("")).has_value();
+}
+
+// `first` and `last` are the keys that say from when and until when.
+Window read_window(Fields& fields, std::string_view first, std::string_view last) {
+  Window window;
+  if (given(fields, first)) fields.time(first, window.from, required());
+  if (!given(fields, last)) return window;
+  const std::size_t before = fields.problems();
+  fields.time(last, window.until.emplace(), required());
+  if (fields.problems() == before && !(window.from < *window.until)) {
+    fields.problem(last, fmt::format("{} is not after {} ({})", to_text(*window.until), first, to_text(window.from)));
   }
+  return window;
 }
 
 Straggler read_straggler(Fields fields) {
@@ -26,23 +35,81 @@ Straggler read_straggler(Fields fields) {
   const auto ranks = fields.has("ranks") ? fields.node("ranks", required()) : std::nullopt;
   if (ranks && ranks->IsSequence() && ranks->size() == 0) fields.problem("ranks", "names no rank");
   fields.number("speed", straggler.speed, required(), kLeast, 1e6);
-  refuse(fields, {"from", "until"}, "changes during the step are not simulated yet; the speed holds for all of it");
+  straggler.when = read_window(fields, "from", "until");
   fields.finish();
   return straggler;
+}
+
+void read_flap(Fields& fields, LinkFault& fault) {
+  Fields flap = fields.mapping("flap", required());
+  LinkFault::Flap& values = fault.flap.emplace();
+  const std::size_t before = fields.problems();
+  flap.time("period", values.period, required());
+  flap.number("duty", values.duty, required(), 0, 1);
+  flap.finish();
+  fault.when = read_window(fields, "from", "until");
+  if (!fault.when.until) {
+    fields.problem("flap", "needs an until: the time at which it ends, which may be later than the step's end");
+  }
+  if (fields.problems() != before) return;
+  if (!(values.period.value > 0)) return fields.problem("flap", "its period must be more than zero");
+  const double flaps = (*fault.when.until - fault.when.from) / values.period;
+  if (flaps > kMostFlaps) {
+    fields.problem("flap", fmt::format("{:.0f} periods until {}; at most {:.0f} are simulated", flaps, to_text(*fault.when.until), kMostFlaps));
+  }
+}
+
+void read_failover(Fields& fields, LinkFault& fault) {
+  std::string failover = "none";
+  if (given(fields, "failover")) fields.choice("failover", failover, {"none", "nvlink"}, required());
+  fault.failover = failover == "nvlink";
+  if (given(fields, "failover_delay")) fields.time("failover_delay", fault.failover_delay, required());
+  if (fault.failover && !fault.down) fields.problem("failover", "there is no failure: it goes with down_at or flap");
+  if (fields.has("failover_delay") && !fault.failover) fields.problem("failover_delay", "goes with failover: nvlink");
 }
 
 LinkFault read_link_fault(Fields fields) {
   LinkFault fault;
   fields.text("match", fault.match, required());
-  if (fields.has("bandwidth")) fields.bandwidth("bandwidth", fault.bandwidth.emplace(), required());
-  if (fields.has("scale")) fields.number("scale", fault.scale.emplace(1), required(), kLeast, 1e6);
-  refuse(fields, {"from", "until", "down_at"},
-         "changes during the step are not simulated yet; a fault holds for all of it");
-  if (fault.bandwidth.has_value() == fault.scale.has_value()) {
-    fields.problem("", "needs either bandwidth (the link's new one) or scale (a factor on it)");
+  if (given(fields, "bandwidth")) fields.bandwidth("bandwidth", fault.bandwidth.emplace(), required());
+  if (given(fields, "scale")) fields.number("scale", fault.scale.emplace(1), required(), kLeast, 1e6);
+  if (given(fields, "latency")) fields.time("latency", fault.latency.emplace(), required());
+  const bool down_at = given(fields, "down_at"), flaps = given(fields, "flap"), up_at = given(fields, "up_at");
+  fault.down = down_at || flaps;
+  if (flaps) {
+    read_flap(fields, fault);
+  } else if (down_at) {
+    fault.when = read_window(fields, "down_at", "up_at");
+  } else {
+    fault.when = read_window(fields, "from", "until");
+  }
+  for (const std::string_view key : {"from", "until"}) {
+    if (given(fields, key) && down_at && !flaps) fields.problem(key, "down_at and up_at say when the link is down");
+  }
+  if (up_at && !down_at) fields.problem("up_at", "goes with down_at");
+  read_failover(fields, fault);
+  const int kinds = fault.bandwidth.has_value() + fault.scale.has_value() + fault.latency.has_value() + down_at + flaps;
+  if (kinds != 1) {
+    fields.problem("", fmt::format("{} of bandwidth (the link's new one), scale (a factor on it), latency, down_at and "
+                                   "flap; write one, and an entry each where there are more",
+                                   kinds == 0 ? "has none" : "has several"));
   }
   fields.finish();
   return fault;
+}
+
+Jitter read_jitter(Fields fields) {
+  constexpr double kMost = 2;  // log-standard deviation; more is no variation but another model
+  Jitter jitter;
+  const bool any = fields.has("compute_sigma") || fields.has("communication_sigma");
+  fields.number("compute_sigma", jitter.compute_sigma, or_default("compute ops do not vary"), 0, kMost);
+  fields.number("communication_sigma", jitter.communication_sigma, or_default("transfers do not vary"), 0, kMost);
+  std::int64_t seed = 0;
+  fields.integer64("seed", seed, required());
+  jitter.seed = static_cast<std::uint64_t>(seed);
+  fields.finish();
+  if (!any) fields.problem("", "has neither compute_sigma nor communication_sigma");
+  return jitter;
 }
 
 }  // namespace
@@ -58,45 +125,9 @@ Scenario read_scenario(Reading& reading, const std::string& path, const std::vec
   for (const Fields& fields : document->mappings("links", or_default("all links are as the platform says"))) {
     scenario.links.push_back(read_link_fault(fields));
   }
-  refuse(*document, {"jitter"}, "random variation is not simulated yet; leave it out");
+  if (given(*document, "jitter")) scenario.jitter = read_jitter(document->mapping("jitter", required()));
   document->finish();
   return scenario;
-}
-
-ClusterSpec apply(Reading& reading, ClusterSpec cluster, const Scenario& scenario) {
-  const auto problem = [&](std::string key, std::string reason) {
-    reading.problems.push_back({"", 0, std::move(key), std::move(reason)});
-  };
-  std::vector<bool> slowed(cluster.speed.size(), false);
-  for (std::size_t i = 0; i < scenario.stragglers.size(); ++i) {
-    for (const int rank : scenario.stragglers[i].ranks) {
-      const std::string key = fmt::format("scenario.stragglers[{}].ranks", i);
-      if (rank < 0 || rank >= cluster.ranks()) {
-        problem(key, fmt::format("there is no rank {}; {} has ranks 0 to {}", rank, cluster.name, cluster.ranks() - 1));
-      } else if (slowed[static_cast<std::size_t>(rank)]) {
-        problem(key, fmt::format("rank {} stands twice; give it one speed", rank));
-      } else {
-        slowed[static_cast<std::size_t>(rank)] = true;
-        cluster.speed[static_cast<std::size_t>(rank)] = scenario.stragglers[i].speed;
-      }
-    }
-  }
-  // In the order of the file: a later fault acts on what an earlier one left.
-  for (std::size_t i = 0; i < scenario.links.size(); ++i) {
-    const LinkFault& fault = scenario.links[i];
-    bool matched = false;
-    for (std::size_t link = 0; link < cluster.bandwidth.size(); ++link) {
-      if (!glob_matches(fault.match, cluster.platform->links()[link].name)) continue;
-      matched = true;
-      if (fault.bandwidth) cluster.bandwidth[link] = *fault.bandwidth;
-      if (fault.scale) cluster.bandwidth[link] *= *fault.scale;
-    }
-    if (matched) continue;
-    problem(fmt::format("scenario.links[{}].match", i),
-            fmt::format("no link of {} matches '{}'; its links have names like {}", cluster.name, fault.match,
-                        cluster.platform->links().empty() ? "none" : cluster.platform->links().back().name));
-  }
-  return cluster;
 }
 
 }  // namespace stepsim

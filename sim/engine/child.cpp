@@ -37,13 +37,15 @@ std::string read_all(int fd) {
   }
 }
 
-// What the child tells: "ok", "graph: ..." or "error: ...".
+// What the child tells: "ok", "graph: ...", "stuck: ..." or "error: ...".
 std::string outcome_of(const std::function<void()>& work) {
   try {
     work();
     return "ok";
   } catch (const GraphError& e) {
     return std::string("graph: ") + e.what();
+  } catch (const StuckError& e) {
+    return std::string("stuck: ") + e.what();
   } catch (const std::exception& e) {
     return std::string("error: ") + e.what();
   }
@@ -84,13 +86,16 @@ std::string finish(const Child& child) {
   while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (outcome == "ok" && WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
-  if (outcome.starts_with("graph: ") || outcome.starts_with("error: ")) return outcome;
+  for (const char* kind : {"graph: ", "stuck: ", "error: "}) {
+    if (outcome.starts_with(kind)) return outcome;
+  }
   if (WIFSIGNALED(status)) return fmt::format("error: the child was ended by signal {}", WTERMSIG(status));
   return fmt::format("error: the child ended with code {}", WEXITSTATUS(status));
 }
 
 void throw_if_failed(const std::string& outcome) {
   if (outcome.starts_with("graph: ")) throw GraphError(outcome.substr(7));
+  if (outcome.starts_with("stuck: ")) throw StuckError(outcome.substr(7));
   if (!outcome.empty()) throw std::runtime_error(outcome.substr(7));
 }
 

@@ -30,7 +30,7 @@ class SharedArray {
   T* data_ = nullptr;
 };
 
-// Forks, runs `work` in the child and waits for it. A GraphError thrown by the work is thrown here again; any other end
+// Forks, runs `work` in the child and waits for it. A GraphError or StuckError thrown by the work is thrown here again; any other end
 // but a normal one (an exception, a signal) is a std::runtime_error that says what happened.
 void run_in_child(const std::function<void()>& work);
 

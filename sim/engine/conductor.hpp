@@ -4,6 +4,8 @@
 //   void at(double seconds_from_now, Event)                -- one event later; seconds_from_now >= 0
 //   Handle at_cancellable(double seconds_from_now, Event); void cancel(Handle&)
 //   void move(const PartId&, double payload_bytes, Event)  -- moves a part's bytes over its links; latency is paid here
+//   std::vector<Event> set_capacity(LinkId, double), reroute(std::int32_t routing)  -- from now on; what ended by that
+//   std::vector<PartId> stalled(); double capacity(LinkId); std::int32_t routing()  -- parts that a dead link holds up
 #pragma once
 
 #include <fmt/format.h>
@@ -11,25 +13,32 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "sim/engine/engine.hpp"
+#include "sim/engine/route_table.hpp"
+#include "sim/graph/changes.hpp"
 #include "sim/graph/step_graph.hpp"
 #include "sim/graph/timeline.hpp"
 
 namespace stepsim {
 
 struct Event {
-  enum class Kind : std::uint8_t { compute_done, delay_done, latency_paid, part_done } kind;
+  enum class Kind : std::uint8_t {
+    compute_done,
+    delay_done,
+    latency_paid,
+    part_done,
+    speed_changes,
+    capacity_changes,
+    rerouted,
+  } kind = Kind::compute_done;
   std::uint8_t stream = 0;  // delay_done
   std::int16_t part = 0;    // latency_paid
-  std::int32_t index = 0;   // rank, or group
-};
-
-struct PartId {
-  std::int32_t group;
-  std::int16_t pattern, part;
+  std::int32_t index = 0;   // rank, group or link
 };
 
 template <class Clock>
@@ -42,6 +51,7 @@ class Conductor {
     ranks_.resize(graph.ranks.size());
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
       ranks_[r].streams.resize(graph.programs[graph.ranks[r].program].streams.size());
+      ranks_[r].pace = graph.ranks[r].speed;
     }
     groups_.resize(graph.groups.size());
     for (std::size_t g = 0; g < graph.groups.size(); ++g) groups_[g].ready.reserve(graph.groups[g].endpoints.size());
@@ -54,6 +64,7 @@ class Conductor {
   }
 
   void start() {
+    await_changes();
     for (std::size_t r = 0; r < ranks_.size(); ++r) queue_.push_back(static_cast<RankId>(r));
     drain();
   }
@@ -64,6 +75,9 @@ class Conductor {
       case Event::Kind::delay_done: finish(event.index, event.stream); break;
       case Event::Kind::latency_paid: move_part(event.index, event.part); break;
       case Event::Kind::part_done: part_done(event.index); break;
+      default:
+        if (finished_ == offsets_.back()) return;  // the step is over: nothing that changes now matters
+        change(event);
     }
     drain();
   }
@@ -71,9 +85,11 @@ class Conductor {
   std::uint64_t finished() const { return finished_; }
   double end() const { return end_; }
 
-  // Throws GraphError that names the first events that never ran.
+  // Throws StuckError that names the calls which dead links hold up, GraphError that names the first events that never
+  // ran for another reason.
   void require_finished() const {
     if (finished_ == offsets_.back()) return;
+    if (const auto stalled = clock_.stalled(); !stalled.empty()) throw StuckError(describe_stuck(stalled));
     std::string text = fmt::format("{} of {} events never ran; the first that wait:", offsets_.back() - finished_, offsets_.back());
     int shown = 0;
     for (std::size_t r = 0; r < ranks_.size() && shown < 8; ++r) {
@@ -101,7 +117,9 @@ class Conductor {
   struct RankState {
     std::vector<StreamState> streams;
     bool queued = true;
-    // The running compute op, while SMs are shared.
+    double pace = 1;         // speed of the rank
+    std::size_t changed = 0;  // so many of its speed changes are over
+    // The running compute op, where its speed may change.
     int held_sms = 0;
     double left = 0, since = 0, speed = 1;  // seconds at full speed still to do; when that was; at which speed
     typename Clock::Handle timer{};
@@ -113,6 +131,8 @@ class Conductor {
   struct GroupState {
     std::vector<Ready> ready;
     int parts_left = 0;
+    std::uint64_t calls = 0;  // before the present one
+    double jitter = 1;        // of the present call
   };
 
   static Layout lay_out(const Program& program) {
@@ -158,7 +178,7 @@ class Conductor {
     const double now = clock_.now();
     span(r, index) = {now, now, now};
     switch (op.kind) {
-      case OpKind::compute: start_compute(r, op); break;
+      case OpKind::compute: start_compute(r, index); break;
       case OpKind::delay:
         if (op.seconds > 0) {
           clock_.at(op.seconds, {Event::Kind::delay_done, s, 0, r});
@@ -183,15 +203,33 @@ class Conductor {
     enqueue(r);
   }
 
-  void start_compute(RankId r, const Op& op) {
+  void start_compute(RankId r, std::int32_t index) {
+    const Op& op = program_of(r).ops[index];
     RankState& rank = ranks_[r];
-    const double seconds = op.seconds / graph_.ranks[r].speed;
+    const double seconds = op.seconds * jitter_factor(graph_.jitter.compute_sigma, graph_.jitter.seed, r, index);
     if (!(seconds > 0)) return finish(r, 0);
-    if (graph_.sms == 0) return clock_.at(seconds, {Event::Kind::compute_done, 0, 0, r});
+    if (graph_.sms == 0 && graph_.ranks[r].speed_changes.empty()) {
+      return clock_.at(seconds / rank.pace, {Event::Kind::compute_done, 0, 0, r});
+    }
     rank.left = seconds;
     rank.since = clock_.now();
-    rank.speed = speed_with_held(op, rank.held_sms);
+    rank.speed = rank.pace * speed_with_held(op, rank.held_sms);
     rank.timer = clock_.at_cancellable(seconds / rank.speed, {Event::Kind::compute_done, 0, 0, r});
+  }
+
+  // The running compute op goes on at the speed that the rank has now.
+  void take_up_speed(RankId r) {
+    RankState& rank = ranks_[r];
+    if (rank.left <= 0) return;
+    const Op& op = program_of(r).ops[layout_of(r).ops[0][rank.streams[0].done]];
+    const double now = clock_.now();
+    const double speed = rank.pace * speed_with_held(op, rank.held_sms);
+    if (speed == rank.speed) return;
+    rank.left = std::max(0.0, rank.left - (now - rank.since) * rank.speed);
+    rank.since = now;
+    rank.speed = speed;
+    clock_.cancel(rank.timer);
+    rank.timer = clock_.at_cancellable(rank.left / speed, {Event::Kind::compute_done, 0, 0, r});
   }
 
   // Speed of a compute op while `held` SMs are taken away: its SM-bound part stretches, the rest does not.
@@ -205,16 +243,7 @@ class Conductor {
     if (sms == 0 || graph_.sms == 0) return;
     RankState& rank = ranks_[r];
     rank.held_sms += sms;
-    if (rank.left <= 0) return;
-    const Op& op = program_of(r).ops[layout_of(r).ops[0][rank.streams[0].done]];
-    const double now = clock_.now();
-    const double speed = speed_with_held(op, rank.held_sms);
-    if (speed == rank.speed) return;
-    rank.left = std::max(0.0, rank.left - (now - rank.since) * rank.speed);
-    rank.since = now;
-    rank.speed = speed;
-    clock_.cancel(rank.timer);
-    rank.timer = clock_.at_cancellable(rank.left / speed, {Event::Kind::compute_done, 0, 0, r});
+    take_up_speed(r);
   }
 
   void arrive(RankId r, std::int32_t op, GroupId g) {
@@ -228,10 +257,11 @@ class Conductor {
     }
     const Op& call = program_of(r).ops[op];
     const auto& parts = graph_.groups[g].patterns[call.pattern].parts;
+    state.jitter = jitter_factor(graph_.jitter.communication_sigma, graph_.jitter.seed, ~static_cast<std::uint64_t>(g), state.calls++);
     state.parts_left = static_cast<int>(parts.size());
     if (parts.empty()) return finish_call(g);
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      const double latency = parts[p].alpha + parts[p].beta * call.payload_bytes;
+      const double latency = state.jitter * (alpha_of(parts[p], clock_.routing()) + parts[p].beta * call.payload_bytes);
       if (latency > 0) {
         clock_.at(latency, {Event::Kind::latency_paid, 0, static_cast<std::int16_t>(p), g});
       } else {
@@ -244,7 +274,7 @@ class Conductor {
     const Ready& member = groups_[g].ready.front();
     const Op& call = program_of(member.rank).ops[member.op];
     const Part& part = graph_.groups[g].patterns[call.pattern].parts[p];
-    const double bytes = part.bytes_per_payload * call.payload_bytes;
+    const double bytes = groups_[g].jitter * part.bytes_per_payload * call.payload_bytes;
     if (part.loads.empty() || part.counted_only || !(bytes > 0)) return part_done(g);
     clock_.move({g, call.pattern, p}, bytes, {Event::Kind::part_done, 0, p, g});
   }
@@ -265,6 +295,78 @@ class Conductor {
     members.swap(groups_[g].ready);  // keeps the capacity
   }
 
+  // The first change of each thing that changes; each change then awaits the next.
+  void await_changes() {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) await({Event::Kind::speed_changes, 0, 0, static_cast<RankId>(r)}, graph_.ranks[r].speed_changes, 0);
+    for (std::size_t l = 0; l < graph_.links.size(); ++l) {
+      if (graph_.links[l].capacity_changes.empty()) continue;
+      capacity_changed_[static_cast<LinkId>(l)] = 0;
+      await({Event::Kind::capacity_changes, 0, 0, static_cast<LinkId>(l)}, graph_.links[l].capacity_changes, 0);
+    }
+    await({Event::Kind::rerouted}, graph_.reroutings, 0);
+  }
+
+  template <class ChangeList>
+  void await(const Event& event, const ChangeList& changes, std::size_t next) {
+    if (next < changes.size()) clock_.at(std::max(0.0, changes[next].time - clock_.now()), event);
+  }
+
+  void change(const Event& event) {
+    if (event.kind == Event::Kind::speed_changes) {
+      const auto& changes = graph_.ranks[event.index].speed_changes;
+      RankState& rank = ranks_[event.index];
+      rank.pace = changes[rank.changed++].value;
+      take_up_speed(event.index);
+      await(event, changes, rank.changed);
+    } else if (event.kind == Event::Kind::capacity_changes) {
+      const auto& changes = graph_.links[event.index].capacity_changes;
+      std::size_t& changed = capacity_changed_[event.index];
+      end_parts(clock_.set_capacity(event.index, changes[changed++].value));
+      await(event, changes, changed);
+    } else {
+      end_parts(clock_.reroute(graph_.reroutings[rerouted_++].routing));
+      await(event, graph_.reroutings, rerouted_);
+    }
+  }
+
+  void end_parts(const std::vector<Event>& ended) {
+    for (const Event& event : ended) part_done(event.index);
+  }
+
+  std::string describe_stuck(const std::vector<PartId>& stalled) const {
+    std::set<std::int32_t> groups;
+    std::string lines;
+    for (const PartId& id : stalled) {
+      if (!groups.insert(id.group).second || groups.size() > kMostShown) continue;
+      lines += "\n  " + describe_stalled(id);
+    }
+    if (groups.size() > kMostShown) lines += fmt::format("\n  and {} more", groups.size() - kMostShown);
+    return fmt::format("the step cannot finish: links are down for good, and nothing goes round them. {} of {} events "
+                       "never end; {} that wait{} for a dead link:{}",
+                       offsets_.back() - finished_, offsets_.back(),
+                       groups.size() == 1 ? "the call" : fmt::format("the {} calls", groups.size()),
+                       groups.size() == 1 ? "s" : "", lines);
+  }
+
+  // "rank 17 op 4 all_to_all in group expert 0-63 ...: nic17_up is down since 3 s"
+  std::string describe_stalled(const PartId& id) const {
+    const Group& group = graph_.groups[id.group];
+    const Ready& member = groups_[id.group].ready.front();
+    std::string text = fmt::format("{}, {} GPUs", name_of(graph_, member.rank, member.op), group.size);
+    if (group.count > 1) text += fmt::format(" (and {} groups alike)", group.count - 1);
+    std::string_view between = ": ";
+    int shown = 0;
+    for (const Load& load : loads_of(group.patterns[id.pattern].parts[id.part], clock_.routing())) {
+      if (clock_.capacity(load.link) > 0 || ++shown > 4) continue;
+      const GraphLink& link = graph_.links[load.link];
+      const double since = link.capacity_changes.empty() ? 0 : link.capacity_changes.back().time;
+      text += fmt::format("{}{} is down {}", between, link.name, since > 0 ? fmt::format("since {:g} s", since) : "from the start");
+      between = ", ";
+    }
+    return text;
+  }
+
+  static constexpr std::size_t kMostShown = 8;
   const StepGraph& graph_;
   Clock& clock_;
   Span* spans_;
@@ -275,6 +377,8 @@ class Conductor {
   std::deque<RankId> queue_;
   std::uint64_t finished_ = 0;
   double end_ = 0;
+  std::map<LinkId, std::size_t> capacity_changed_;  // so many of its changes are over
+  std::size_t rerouted_ = 0;                        // so many reroutings are over
 };
 
 }  // namespace stepsim

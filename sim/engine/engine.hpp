@@ -18,11 +18,19 @@ class GraphError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Calls wait for links that are down and stay so: the step can never finish. The text names the calls, their groups
+// and links. This is a fault of the scenario, not of the graph.
+class StuckError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
   // Runs every op once and returns its times. Deterministic: the same graph gives the same times to the last bit.
-  // Throws GraphError when problems_of(graph) is not empty or when events remain that can never start.
+  // Throws GraphError when problems_of(graph) is not empty or when events remain that can never start, StuckError when
+  // bytes remain on links that are down for good.
   virtual Timeline run(const StepGraph& graph) = 0;
 };
 

@@ -1,61 +1,77 @@
 // No contention: every transfer has its links to itself. A binary heap of events, ties in order of creation.
 #include <queue>
+#include <set>
 
 #include "sim/engine/conductor.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/engine/movers.hpp"
+#include "sim/engine/route_table.hpp"
 #include "sim/engine/runs.hpp"
 
 namespace stepsim {
 namespace {
 
-class IdealClock {
+class IdealClock : public Movers<IdealClock> {
  public:
   using Handle = std::uint64_t;
 
-  explicit IdealClock(const StepGraph& graph) : graph_(graph) {}
+  IdealClock(const StepGraph& graph, RouteTable& table) : Movers(graph, table) {}
 
   double now() const { return now_; }
-  void at(double seconds, const Event& event) { heap_.push({now_ + seconds, next_++, event}); }
-  Handle at_cancellable(double seconds, const Event& event) {
-    at(seconds, event);
-    return next_ - 1;
-  }
-  void cancel(Handle& handle) { cancelled_.push_back(handle); }
-  void move(const PartId& id, double bytes, const Event& event) {
-    const Part& part = graph_.groups[id.group].patterns[id.pattern].parts[id.part];
-    double per_byte = 0;
-    for (const Load& load : part.loads) per_byte = std::max(per_byte, load.legs / graph_.links[load.link].capacity);
-    at(bytes * per_byte, event);
-  }
+  void at(double seconds, const Event& event) { push(seconds, {event, -1}); }
+  Handle at_cancellable(double seconds, const Event& event) { return push(seconds, {event, -1}); }
+  void cancel(Handle& handle) { cancelled_.insert(handle); }
 
   template <class Handler>
   void run(Handler&& handler) {
     while (!heap_.empty()) {
       const Entry entry = heap_.top();
       heap_.pop();
-      const auto dropped = std::find(cancelled_.begin(), cancelled_.end(), entry.sequence);
-      if (dropped != cancelled_.end()) {
-        cancelled_.erase(dropped);
-        continue;
-      }
+      if (cancelled_.erase(entry.sequence) > 0) continue;
       now_ = entry.date;
-      handler(entry.event);
+      handler(entry.what.mover < 0 ? entry.what.event : finish(entry.what.mover));
     }
   }
 
  private:
+  friend class Movers<IdealClock>;
+
+  struct What {
+    Event event;
+    int mover;  // whose last byte arrives; -1: an event
+  };
   struct Entry {
     double date;
     std::uint64_t sequence;
-    Event event;
+    What what;
     bool operator<(const Entry& o) const { return date != o.date ? date > o.date : sequence > o.sequence; }
   };
+  struct Motion {
+    Handle handle = 0;
+    double rate = 0, since = 0;
+  };
 
-  const StepGraph& graph_;
+  Handle push(double seconds, const What& what) {
+    heap_.push({now_ + seconds, next_, what});
+    return next_++;
+  }
+
+  void begin(int index) {
+    motions_.resize(movers().size());
+    const double rate = route_at(index).rate;
+    motions_[index] = {push(movers()[index].left / rate, {{}, index}), rate, now_};
+  }
+  double halt(int index) {
+    cancel(motions_[index].handle);
+    return std::max(movers()[index].left - motions_[index].rate * (now_ - motions_[index].since), 0.0);
+  }
+  bool feels_change(int) const { return false; }
+
   double now_ = 0;
   std::uint64_t next_ = 0;
   std::priority_queue<Entry> heap_;
-  std::vector<std::uint64_t> cancelled_;  // few at a time: each is met before its date has passed
+  std::set<std::uint64_t> cancelled_;
+  std::vector<Motion> motions_;  // [mover]
 };
 
 class IdealEngine : public Engine {
@@ -64,12 +80,15 @@ class IdealEngine : public Engine {
     require_sound(graph);
     const auto offsets = Conductor<IdealClock>::span_offsets(graph);
     std::vector<Span> spans(offsets.back());
-    IdealClock clock(graph);
+    RouteTable table(graph);
+    IdealClock clock(graph, table);
     Conductor<IdealClock> conductor(graph, clock, spans.data());
     conductor.start();
     clock.run([&](const Event& event) { conductor.handle(event); });
     conductor.require_finished();
-    return cut_timeline(graph, spans.data(), conductor.end());
+    Timeline timeline = cut_timeline(graph, spans.data(), conductor.end());
+    timeline.link_bytes = clock.carried();
+    return timeline;
   }
 };
 

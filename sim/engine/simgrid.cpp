@@ -10,14 +10,14 @@
 #include <simgrid/s4u.hpp>
 
 #include <cmath>
-#include <map>
 #include <memory>
-#include <numeric>
 #include <unordered_map>
 
 #include "sim/engine/child.hpp"
 #include "sim/engine/conductor.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/engine/movers.hpp"
+#include "sim/engine/route_table.hpp"
 #include "sim/engine/runs.hpp"
 
 namespace stepsim {
@@ -30,132 +30,65 @@ using simgrid::kernel::timer::Timer;
 // stays below 1e-12 of any transfer of more than a megabyte, and below 1e-6 bytes of any.
 constexpr double kPartsOfAByte = 1 << 20;
 
-// The links of a part, as SimGrid sees them.
-struct Route {
-  std::vector<LinkId> links;  // each once
-  double rate = 0;            // bytes/s along a leg when alone
-  double divisor = 1;         // of the legs, here and wherever the route could meet another: so many times the bytes
-                              // over so many times fewer legs is the same to SimGrid, and fair to all
-  sg::Host* from = nullptr;
-  sg::Host* to = nullptr;
-};
-
 // All routes of a graph in one Full zone: h hosts give h (h - 1) routes.
 class Network {
  public:
-  explicit Network(const StepGraph& graph) : graph_(graph) {
+  Network(const StepGraph& graph, const RouteTable& table) {
     sg::NetZone* zone = sg::create_full_zone("network");
-    collect_routes();
-    make_links(zone);
-    make_hosts(zone);
-    zone->seal();
-  }
-
-  const Route& route(const PartId& id) const { return routes_[route_of_[id.group][id.pattern][id.part]]; }
-
- private:
-  using LegList = std::vector<std::pair<LinkId, double>>;
-
-  void collect_routes() {
-    std::map<LegList, int> known;
-    for (const Group& group : graph_.groups) {
-      auto& of_group = route_of_.emplace_back();
-      for (const Pattern& pattern : group.patterns) {
-        auto& of_pattern = of_group.emplace_back();
-        for (const Part& part : pattern.parts) {
-          LegList legs;
-          for (const Load& load : part.loads) legs.emplace_back(load.link, load.legs);
-          std::sort(legs.begin(), legs.end());
-          const auto [it, fresh] = known.try_emplace(legs, static_cast<int>(routes_.size()));
-          if (fresh) {
-            routes_.push_back(make_route(legs));
-            legs_.push_back(std::move(legs));
-          }
-          of_pattern.push_back(it->second);
-        }
-      }
-    }
-    find_divisors();
-  }
-
-  Route make_route(const LegList& legs) const {
-    Route route;
-    for (const auto& [link, count] : legs) {
-      route.links.push_back(link);
-      const double rate = graph_.links[link].capacity / count;
-      route.rate = route.links.size() == 1 ? rate : std::min(route.rate, rate);
-    }
-    return route;
-  }
-
-  // Fairness is between messages, so legs may only be divided by what divides all legs of all routes that meet: the
-  // greatest common divisor over each set of links that routes join.
-  void find_divisors() {
-    std::vector<LinkId> parent(graph_.links.size());
-    std::iota(parent.begin(), parent.end(), 0);
-    const auto root = [&](LinkId l) {
-      while (parent[l] != l) l = parent[l] = parent[parent[l]];
-      return l;
-    };
-    for (const LegList& legs : legs_) {
-      for (const auto& [link, count] : legs) parent[root(link)] = root(legs[0].first);
-    }
-    std::vector<std::int64_t> divisor(graph_.links.size(), 0);
-    for (const LegList& legs : legs_) {
-      for (const auto& [link, count] : legs) divisor[root(link)] = std::gcd(divisor[root(link)], std::llround(count));
-    }
-    for (std::size_t i = 0; i < legs_.size(); ++i) {
-      if (!legs_[i].empty()) routes_[i].divisor = static_cast<double>(divisor[root(legs_[i][0].first)]);
-    }
-  }
-
-  void make_links(sg::NetZone* zone) {
-    for (std::size_t l = 0; l < graph_.links.size(); ++l) {
-      sg::Link* link = zone->create_link(fmt::format("link{}", l), graph_.links[l].capacity * kPartsOfAByte);
+    for (std::size_t l = 0; l < graph.links.size(); ++l) {
+      sg::Link* link = zone->create_link(fmt::format("link{}", l), in_parts(graph.links[l].capacity));
       link->set_latency(0);
       link->seal();
       links_.push_back(link);
     }
+    make_routes(zone, table.routes());
+    zone->seal();
   }
 
-  void make_hosts(sg::NetZone* zone) {
+  struct Ends {
+    sg::Host* from = nullptr;
+    sg::Host* to = nullptr;
+  };
+  const Ends& ends(int route) const { return ends_[route]; }
+  void set_capacity(LinkId link, double capacity) { links_[link]->set_bandwidth(in_parts(capacity)); }
+
+ private:
+  // Nothing is ever sent over a link that is down, but SimGrid wants a bandwidth.
+  static double in_parts(double capacity) { return (capacity > 0 ? capacity : 1) * kPartsOfAByte; }
+
+  void make_routes(sg::NetZone* zone, const std::vector<Route>& routes) {
     std::size_t n = 2;
-    while (n * (n - 1) < routes_.size()) ++n;
+    while (n * (n - 1) < routes.size()) ++n;
+    std::vector<sg::Host*> hosts;
     for (std::size_t h = 0; h < n; ++h) {
-      hosts_.push_back(zone->create_host(fmt::format("end{}", h), 1e9));
-      hosts_.back()->seal();
+      hosts.push_back(zone->create_host(fmt::format("end{}", h), 1e9));
+      hosts.back()->seal();
     }
-    for (std::size_t i = 0; i < routes_.size(); ++i) {
-      Route& route = routes_[i];
+    for (std::size_t i = 0; i < routes.size(); ++i) {
       const std::size_t from = i / (n - 1);
       std::size_t to = i % (n - 1);
       if (to >= from) ++to;
-      route.from = hosts_[from];
-      route.to = hosts_[to];
+      ends_.push_back({hosts[from], hosts[to]});
       std::vector<sg::LinkInRoute> list;
-      for (const auto& [link, count] : legs_[i]) {
-        list.insert(list.end(), static_cast<std::size_t>(std::llround(count / route.divisor)), sg::LinkInRoute(links_[link]));
+      for (std::size_t k = 0; k < routes[i].links.size(); ++k) {
+        const auto times = static_cast<std::size_t>(std::llround(routes[i].legs[k] / routes[i].divisor));
+        list.insert(list.end(), times, sg::LinkInRoute(links_[routes[i].links[k]]));
       }
       if (list.empty()) continue;
-      zone->add_route(route.from->get_netpoint(), route.to->get_netpoint(), nullptr, nullptr, list, false);
+      zone->add_route(hosts[from]->get_netpoint(), hosts[to]->get_netpoint(), nullptr, nullptr, list, false);
     }
-    legs_.clear();
   }
 
-  const StepGraph& graph_;
-  std::vector<Route> routes_;
-  std::vector<std::vector<std::vector<int>>> route_of_;  // [group][pattern][part]
-  std::vector<LegList> legs_;                            // [route], until the zone has them
+  std::vector<Ends> ends_;  // [route]
   std::vector<sg::Link*> links_;
-  std::vector<sg::Host*> hosts_;
 };
 
-class SimgridClock {
+class SimgridClock : public Movers<SimgridClock> {
  public:
   using Handle = Timer*;
 
-  SimgridClock(const StepGraph& graph, const Network& network)
-      : network_(network), flows_on_(graph.links.size(), 0), solo_on_(graph.links.size(), -1) {
+  SimgridClock(const StepGraph& graph, RouteTable& table, Network& network)
+      : Movers(graph, table), network_(network), moving_on_(graph.links.size(), 0), alone_on_(graph.links.size(), -1) {
     sg::Activity::on_completion_cb([this](const sg::Activity& activity) { completed(activity); });
   }
 
@@ -168,101 +101,115 @@ class SimgridClock {
   }
   void cancel(Handle& handle) { handle->remove(); }
 
-  void move(const PartId& id, double bytes, const Event& event) {
-    const Route& route = network_.route(id);
-    bool alone = true;
-    for (const LinkId l : route.links) {
-      alone = alone && flows_on_[l] == 0;
-      ++flows_on_[l];
-    }
-    if (alone) return move_alone(route, bytes, event);
-    for (const LinkId l : route.links) {
-      if (solo_on_[l] >= 0) share(solo_on_[l]);
-    }
-    move_shared(route, bytes, event);
+  std::vector<Event> set_capacity(LinkId link, double capacity) {
+    halted_.clear();  // whose callbacks have come by now: they were halted at an earlier event
+    std::vector<Event> done = Movers::set_capacity(link, capacity);
+    if (capacity > 0) network_.set_capacity(link, capacity);
+    return done;
   }
 
  private:
-  struct Solo {
-    const Route* route = nullptr;
-    double bytes = 0, since = 0;
-    Event event{};
+  friend class Movers<SimgridClock>;
+
+  // How a part moves: alone as a timer at a known rate, or as a Comm.
+  struct Motion {
     Timer* timer = nullptr;
-  };
-  struct Flow {
+    double rate = 0, since = 0;
     sg::CommPtr comm;
-    const Route* route = nullptr;
-    Event event{};
   };
 
-  void move_alone(const Route& route, double bytes, const Event& event) {
-    int index = 0;
-    if (free_solos_.empty()) {
-      index = static_cast<int>(solos_.size());
-      solos_.emplace_back();
-    } else {
-      index = free_solos_.back();
-      free_solos_.pop_back();
+  void begin(int index) {
+    motions_.resize(movers().size());
+    bool alone = true;
+    for (const LinkId l : route_at(index).links) alone = moving_on_[l]++ == 0 && alone;
+    if (alone) return begin_alone(index);
+    for (const LinkId l : route_at(index).links) {
+      if (alone_on_[l] >= 0) share(alone_on_[l]);
     }
-    for (const LinkId l : route.links) solo_on_[l] = index;
-    solos_[index] = {&route, bytes, now(), event, nullptr};
-    solos_[index].timer = Timer::set(now() + bytes / route.rate, [this, index] {
-      const Event done = solos_[index].event;
-      leave(*solos_[index].route);
-      forget_solo(index);
-      handler_(done);
+    begin_shared(index);
+  }
+
+  void begin_alone(int index) {
+    const Route& route = route_at(index);
+    for (const LinkId l : route.links) alone_on_[l] = index;
+    motions_[index].rate = route.rate;
+    motions_[index].since = now();
+    motions_[index].timer = Timer::set(now() + movers()[index].left / route.rate, [this, index] {
+      leave(index);
+      handler_(finish(index));
     });
+  }
+
+  void begin_shared(int index) {
+    const auto parts = std::llround(movers()[index].left * route_at(index).divisor * kPartsOfAByte);
+    const Network::Ends& ends = network_.ends(movers()[index].route);
+    sg::CommPtr comm = sg::Comm::sendto_init(ends.from, ends.to);
+    comm->set_payload_size(static_cast<std::uint64_t>(std::max(parts, 1LL)));
+    comm->vetoable_start();
+    shared_.emplace(comm.get(), index);
+    motions_[index].comm = std::move(comm);
   }
 
   // Another part wants one of this one's links: from now on SimGrid shares them.
   void share(int index) {
-    const Solo solo = solos_[index];
-    solo.timer->remove();
-    forget_solo(index);
-    const double left = solo.bytes - solo.route->rate * (now() - solo.since);
-    move_shared(*solo.route, std::max(left, 0.0), solo.event);
+    movers()[index].left = halt_alone(index);
+    begin_shared(index);
   }
 
-  void forget_solo(int index) {
-    for (const LinkId l : solos_[index].route->links) solo_on_[l] = -1;
-    free_solos_.push_back(index);
+  double halt_alone(int index) {
+    Motion& motion = motions_[index];
+    motion.timer->remove();
+    motion.timer = nullptr;
+    for (const LinkId l : route_at(index).links) alone_on_[l] = -1;
+    return std::max(movers()[index].left - motion.rate * (now() - motion.since), 0.0);
   }
 
-  void move_shared(const Route& route, double bytes, const Event& event) {
-    const auto parts = std::llround(bytes * route.divisor * kPartsOfAByte);
-    sg::CommPtr comm = sg::Comm::sendto_init(route.from, route.to);
-    comm->set_payload_size(static_cast<std::uint64_t>(std::max(parts, 1LL)));
-    comm->vetoable_start();
-    const sg::Activity* key = comm.get();
-    flows_.emplace(key, Flow{std::move(comm), &route, event});
+  double halt(int index) {
+    Motion& motion = motions_[index];
+    double left = 0;
+    if (motion.timer != nullptr) {
+      left = halt_alone(index);
+    } else {
+      left = motion.comm->get_remaining() / (route_at(index).divisor * kPartsOfAByte);
+      shared_.erase(motion.comm.get());
+      motion.comm->cancel();
+      halted_.push_back(std::move(motion.comm));
+    }
+    leave(index);
+    return left;
   }
+
+  bool feels_change(int index) const { return motions_[index].timer == nullptr; }
 
   void completed(const sg::Activity& activity) {
     finished_.clear();  // never the activity whose callback this is
-    const auto it = flows_.find(&activity);
-    if (it == flows_.end()) return;
-    const Event event = it->second.event;
-    leave(*it->second.route);
-    finished_.push_back(std::move(it->second.comm));
-    flows_.erase(it);
-    handler_(event);
+    const auto it = shared_.find(&activity);
+    if (it == shared_.end()) return;
+    const int index = it->second;
+    shared_.erase(it);
+    finished_.push_back(std::move(motions_[index].comm));
+    leave(index);
+    handler_(finish(index));
   }
 
-  void leave(const Route& route) {
-    for (const LinkId l : route.links) --flows_on_[l];
+  void leave(int index) {
+    for (const LinkId l : route_at(index).links) {
+      --moving_on_[l];
+      if (alone_on_[l] == index) alone_on_[l] = -1;
+    }
+    motions_[index].timer = nullptr;
   }
 
-  const Network& network_;
+  Network& network_;
   std::function<void(const Event&)> handler_;
-  std::vector<int> flows_on_;  // [link] parts moving over it
-  std::vector<int> solo_on_;   // [link] the part that has it alone, as a timer
-  std::vector<Solo> solos_;
-  std::vector<int> free_solos_;
-  std::unordered_map<const sg::Activity*, Flow> flows_;
-  std::vector<sg::CommPtr> finished_;
+  std::vector<int> moving_on_;  // [link] parts moving over it
+  std::vector<int> alone_on_;   // [link] the part that has it alone, as a timer
+  std::vector<Motion> motions_;  // [mover]
+  std::unordered_map<const sg::Activity*, int> shared_;
+  std::vector<sg::CommPtr> finished_, halted_;  // held until their callbacks are over
 };
 
-void simulate(const StepGraph& graph, Span* spans, double* end) {
+void simulate(const StepGraph& graph, Span* spans, double* end, double* carried) {
   std::vector<std::string> words = {"stepsim",
                                     "--cfg=network/model:CM02",
                                     "--cfg=network/TCP-gamma:0",
@@ -274,14 +221,16 @@ void simulate(const StepGraph& graph, Span* spans, double* end) {
   argv.push_back(nullptr);
   int argc = static_cast<int>(words.size());
   sg::Engine engine(&argc, argv.data());
-  const Network network(graph);
-  SimgridClock clock(graph, network);
+  RouteTable table(graph);
+  Network network(graph, table);
+  SimgridClock clock(graph, table, network);
   Conductor<SimgridClock> conductor(graph, clock, spans);
   clock.set_handler([&](const Event& event) { conductor.handle(event); });
   conductor.start();
   engine.run();
   conductor.require_finished();
   *end = conductor.end();
+  std::copy(clock.carried().begin(), clock.carried().end(), carried);
 }
 
 class SimgridEngine : public Engine {
@@ -291,8 +240,12 @@ class SimgridEngine : public Engine {
     const std::size_t events = Conductor<SimgridClock>::span_offsets(graph).back();
     SharedArray<Span> spans(events);
     SharedArray<double> end(1);
-    run_in_child([&] { simulate(graph, spans.data(), end.data()); });
-    return cut_timeline(graph, spans.data(), end[0]);
+    const std::size_t links = graph.reroutings.empty() ? 0 : graph.links.size();
+    SharedArray<double> carried(links);
+    run_in_child([&] { simulate(graph, spans.data(), end.data(), carried.data()); });
+    Timeline timeline = cut_timeline(graph, spans.data(), end[0]);
+    timeline.link_bytes.assign(carried.data(), carried.data() + links);
+    return timeline;
   }
 };
 

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "sim/graph/fold.hpp"
+
 namespace stepsim {
 namespace {
 
@@ -46,8 +48,32 @@ void dump_group(Out out, const StepGraph& graph, std::size_t index) {
                      part.counted_only ? ", counted only" : "");
       for (const Load& load : part.loads) fmt::format_to(out, " {}x{:.9g}", graph.links[load.link].name, load.legs);
       *out++ = '\n';
+      for (std::size_t d = 0; d < part.detours.size(); ++d) {
+        fmt::format_to(out, "      routing {}: alpha {:.9g} s:", d + 1, part.detours[d].alpha);
+        for (const Load& load : part.detours[d].loads) fmt::format_to(out, " {}x{:.9g}", graph.links[load.link].name, load.legs);
+        *out++ = '\n';
+      }
     }
   }
+}
+
+// "; 0.5 from 2 s, 1 from 4 s"
+std::string changes_text(const std::vector<Change>& changes) {
+  std::string text;
+  for (const Change& c : changes) text += fmt::format("{}{:.6g} from {:.9g} s", text.empty() ? "; " : ", ", c.value, c.time);
+  return text;
+}
+
+Json changes_json(const std::vector<Change>& changes) {
+  Json json = Json::array();
+  for (const Change& change : changes) json.push_back({{"time_s", change.time}, {"value", change.value}});
+  return json;
+}
+
+Json loads_json(const std::vector<Load>& loads) {
+  Json json = Json::array();
+  for (const Load& load : loads) json.push_back({{"link", load.link}, {"legs", load.legs}});
+  return json;
 }
 
 Json op_json(const StepGraph& graph, const Op& op) {
@@ -71,10 +97,10 @@ Json group_json(const Group& group) {
   for (const Pattern& pattern : group.patterns) {
     Json parts = Json::array();
     for (const Part& part : pattern.parts) {
-      Json loads = Json::array();
-      for (const Load& load : part.loads) loads.push_back({{"link", load.link}, {"legs", load.legs}});
+      Json detours = Json::array();
+      for (const Detour& d : part.detours) detours.push_back({{"alpha_s", d.alpha}, {"loads", loads_json(d.loads)}});
       parts.push_back({{"alpha_s", part.alpha}, {"beta_s_per_byte", part.beta}, {"bytes_per_payload", part.bytes_per_payload},
-                       {"counted_only", part.counted_only}, {"loads", loads}});
+                       {"counted_only", part.counted_only}, {"loads", loads_json(part.loads)}, {"detours", detours}});
     }
     patterns.push_back({{"operation", pattern.operation}, {"algorithm", pattern.algorithm}, {"parts", parts}});
   }
@@ -90,8 +116,8 @@ std::string dump_text(const StepGraph& graph) {
   std::vector<std::string> ranks(graph.programs.size());
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const Rank& rank = graph.ranks[r];
-    fmt::format_to(Out(ranks[rank.program]), "  rank {} (real rank {}, x{}), speed {:g}, slots {}\n", r, rank.original, rank.count,
-                   rank.speed, fmt::join(rank.slots, ","));
+    fmt::format_to(Out(ranks[rank.program]), "  rank {} (real rank {}, x{}), speed {:g}{}, slots {}\n", r, rank.original, rank.count,
+                   rank.speed, changes_text(rank.speed_changes), fmt::join(rank.slots, ","));
   }
   for (std::size_t p = 0; p < graph.programs.size(); ++p) {
     fmt::format_to(out, "program {} \"{}\", run by\n{}", p, graph.programs[p].name, ranks[p]);
@@ -103,13 +129,21 @@ std::string dump_text(const StepGraph& graph) {
     for (const Pattern& pattern : group.patterns) {
       for (const Part& part : pattern.parts) {
         for (const Load& load : part.loads) used.insert(load.link);
+        for (const Detour& detour : part.detours) {
+          for (const Load& load : detour.loads) used.insert(load.link);
+        }
       }
     }
   }
   for (const LinkId l : used) {
     const GraphLink& link = graph.links[l];
-    fmt::format_to(out, "link {} {} {:.6g} B/s {} x{}\n", l, link.name, link.capacity,
-                   link.tier >= 0 ? graph.tiers[link.tier] : "no tier", link.count);
+    fmt::format_to(out, "link {} {} {:.6g} B/s{} {} x{}\n", l, link.name, link.capacity,
+                   changes_text(link.capacity_changes), link.tier >= 0 ? graph.tiers[link.tier] : "no tier", link.count);
+  }
+  for (const Rerouting& r : graph.reroutings) fmt::format_to(out, "routing {} from {:.9g} s\n", r.routing, r.time);
+  if (!folds(graph)) {
+    fmt::format_to(out, "jitter: compute {:g}, communication {:g}, seed {}\n", graph.jitter.compute_sigma,
+                   graph.jitter.communication_sigma, graph.jitter.seed);
   }
   return text;
 }
@@ -123,14 +157,21 @@ std::string dump_json(const StepGraph& graph) {
     programs.push_back({{"name", program.name}, {"streams", streams}, {"ops", ops}});
   }
   for (const Rank& r : graph.ranks) {
-    ranks.push_back({{"program", r.program}, {"speed", r.speed}, {"slots", r.slots}, {"count", r.count}, {"real_rank", r.original}});
+    ranks.push_back({{"program", r.program}, {"speed", r.speed}, {"slots", r.slots}, {"count", r.count}, {"real_rank", r.original},
+                     {"speed_changes", changes_json(r.speed_changes)}});
   }
   for (const Group& group : graph.groups) groups.push_back(group_json(group));
   for (const GraphLink& l : graph.links) {
-    links.push_back({{"name", l.name}, {"capacity_Bps", l.capacity}, {"tier", l.tier}, {"owner", l.owner}, {"count", l.count}});
+    links.push_back({{"name", l.name}, {"capacity_Bps", l.capacity}, {"tier", l.tier}, {"owner", l.owner}, {"count", l.count},
+                     {"capacity_changes", changes_json(l.capacity_changes)}});
   }
+  Json reroutings = Json::array();
+  for (const Rerouting& r : graph.reroutings) reroutings.push_back({{"time_s", r.time}, {"routing", r.routing}});
+  const Json jitter = {{"compute_sigma", graph.jitter.compute_sigma},
+                       {"communication_sigma", graph.jitter.communication_sigma}, {"seed", graph.jitter.seed}};
   return Json{{"schema", "stepsim.graph/1"}, {"programs", programs}, {"ranks", ranks}, {"groups", groups},
-              {"links", links}, {"tiers", graph.tiers}, {"sms", graph.sms}}.dump(1) + "\n";
+              {"links", links}, {"tiers", graph.tiers}, {"sms", graph.sms}, {"reroutings", reroutings},
+              {"jitter", jitter}}.dump(1) + "\n";
 }
 
 }  // namespace stepsim

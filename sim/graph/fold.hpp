@@ -25,7 +25,27 @@ struct Folding {
   int rounds = 0;                       // of refinement
 };
 
-// The graph must be sound (problems_of is empty) and not yet folded (all counts 1).
+// The graph must be sound (problems_of is empty) and not yet folded (all counts 1). Changes at a time are part of what
+// a rank or link is, so that they split colours. A graph with jitter must not be folded: see folds().
 Folding fold(const StepGraph& graph);
+
+// Whether folding is exact: not with jitter, which makes every event its own.
+bool folds(const StepGraph& graph);
+
+// Why ranks that run one program are not of one kind.
+struct RankKind {
+  std::string program;
+  RankId first = 0;      // lowest rank of the kind
+  int count = 0;         // ranks of it
+  RankId unlike = -1;    // first rank of the program's largest kind; -1: this is it
+  std::vector<std::string> why;  // from what the rank itself has to the root of the difference, a step an entry
+};
+struct FoldingReasons {
+  int rounds = 0;  // of refinement
+  std::size_t ranks = 0, rank_kinds = 0, groups = 0, group_kinds = 0, links = 0, link_kinds = 0;  // links: those in use
+  std::vector<RankKind> kinds;  // by program, then by first rank
+};
+// The graph as fold() wants it.
+FoldingReasons explain_folding(const StepGraph& graph);
 
 }  // namespace stepsim

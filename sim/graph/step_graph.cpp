@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace stepsim {
@@ -55,6 +56,53 @@ void check_program(const Program& program, std::vector<std::string>& problems) {
   }
 }
 
+bool in_order(const std::vector<Change>& changes) {
+  double before = 0;
+  for (const Change& change : changes) {
+    if (!(change.time > before)) return false;
+    before = change.time;
+  }
+  return true;
+}
+
+// What changes at times: in order, speeds more than zero, capacities not below it, as many detours as routings.
+void check_changes(const StepGraph& graph, std::vector<std::string>& problems) {
+  const auto is_slow = [](const Change& c) { return !(c.value > 0); };
+  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+    const auto& changes = graph.ranks[r].speed_changes;
+    if (!in_order(changes)) problems.push_back(fmt::format("rank {}: its speed's changes are not in order of time", r));
+    if (std::any_of(changes.begin(), changes.end(), is_slow)) problems.push_back(fmt::format("rank {}: a speed of zero", r));
+  }
+  for (const GraphLink& link : graph.links) {
+    if (!in_order(link.capacity_changes)) problems.push_back(fmt::format("link {}: its changes are not in order of time", link.name));
+    const bool negative = std::any_of(link.capacity_changes.begin(), link.capacity_changes.end(),
+                                      [](const Change& c) { return !(c.value >= 0); });
+    if (negative || !(link.capacity >= 0)) problems.push_back(fmt::format("link {}: a negative capacity", link.name));
+  }
+  std::int32_t routings = 0;
+  double before = 0;
+  for (const Rerouting& rerouting : graph.reroutings) {
+    if (!(rerouting.time > before) || rerouting.routing < 0) problems.emplace_back("reroutings are not in order of time");
+    before = rerouting.time;
+    routings = std::max(routings, rerouting.routing);
+  }
+  for (const Group& group : graph.groups) {
+    for (const Pattern& pattern : group.patterns) {
+      for (const Part& part : pattern.parts) {
+        if (part.detours.empty() || part.detours.size() >= static_cast<std::size_t>(routings)) continue;
+        problems.push_back(fmt::format("group {}: {} detours for {} routings", group.name, part.detours.size(), routings));
+      }
+    }
+  }
+}
+
+void check_loads(const StepGraph& graph, const Group& group, const std::vector<Load>& loads, std::vector<std::string>& problems) {
+  for (const Load& load : loads) {
+    if (load.link >= 0 && load.link < static_cast<int>(graph.links.size())) continue;
+    problems.push_back(fmt::format("group {}: no link {}", group.name, load.link));
+  }
+}
+
 }  // namespace
 
 std::string_view to_text(Dimension dimension) { return kDimensions[static_cast<std::size_t>(dimension)]; }
@@ -95,15 +143,13 @@ std::vector<std::string> problems_of(const StepGraph& graph) {
       }
     }
   }
+  check_changes(graph, problems);
   if (!problems.empty()) return problems;
   for (const Group& group : graph.groups) {
     for (const Pattern& pattern : group.patterns) {
       for (const Part& part : pattern.parts) {
-        for (const Load& load : part.loads) {
-          if (load.link < 0 || load.link >= static_cast<int>(graph.links.size())) {
-            problems.push_back(fmt::format("group {}: no link {}", group.name, load.link));
-          }
-        }
+        check_loads(graph, group, part.loads, problems);
+        for (const Detour& detour : part.detours) check_loads(graph, group, detour.loads, problems);
       }
     }
     static const std::vector<Call> kNone;

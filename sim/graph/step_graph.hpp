@@ -20,6 +20,14 @@ using RankId = std::int32_t;
 using GroupId = std::int32_t;
 using LinkId = std::int32_t;
 
+// From `time` on (seconds since the step began, more than 0) something has another value.
+struct Change {
+  double time = 0;
+  double value = 0;
+
+  bool operator==(const Change&) const = default;
+};
+
 // What a communication is for.
 enum class Dimension : std::uint8_t { none, tensor, context, expert, pipeline, gather, reduce };
 std::string_view to_text(Dimension dimension);
@@ -99,6 +107,14 @@ struct Load {
   bool operator==(const Load&) const = default;
 };
 
+// Where a part's bytes go, and which latency its calls pay, under another routing (StepGraph::reroutings).
+struct Detour {
+  std::vector<Load> loads;
+  double alpha = 0;
+
+  bool operator==(const Detour&) const = default;
+};
+
 // One lockstep stream of traffic. It takes alpha seconds of latency, then moves bytes_per_payload x payload bytes along
 // each leg, all legs at one rate r; a link of capacity C gives it at most r = C / legs. `beta` (seconds per payload
 // byte) is paid as a fixed time before the bytes move: a part without loads is a pure closed form.
@@ -108,6 +124,7 @@ struct Part {
   double alpha = 0;
   double beta = 0;
   bool counted_only = false;  // takes no time: its loads only say which links carried its bytes (a closed form's traffic)
+  std::vector<Detour> detours = {};  // [routing - 1]; empty: the same under every routing
 
   bool operator==(const Part&) const = default;
 };
@@ -145,18 +162,39 @@ struct Rank {
   std::vector<GroupId> slots;  // -1: unused
   int count = 1;               // real ranks that this one stands for
   RankId original = 0;         // the (lowest) real rank it stands for
+  std::vector<Change> speed_changes = {};  // in order of time
 
   bool operator==(const Rank&) const = default;
 };
 
 struct GraphLink {
   std::string name;
-  double capacity = 0;       // bytes/s
+  double capacity = 0;       // bytes/s; 0: down, nothing moves over it
   std::int16_t tier = -1;    // index into StepGraph::tiers
   RankId owner = -1;         // rank whose own port this is; -1: shared
   int count = 1;             // real links that this one stands for
+  std::vector<Change> capacity_changes = {};  // in order of time
 
   bool operator==(const GraphLink&) const = default;
+};
+
+// From `time` on, `routing` holds: 0 are the parts' own loads and alphas, n their detours[n - 1]. What is moving then
+// goes on with the bytes that are left; latency is paid once, by the routing that holds when a call starts.
+struct Rerouting {
+  double time = 0;
+  std::int32_t routing = 0;
+
+  bool operator==(const Rerouting&) const = default;
+};
+
+// Random variation of single events: a compute op takes exp(s z - s^2/2) times as long (mean 1), z standard normal and
+// drawn for each op of each rank; a call is as if it had so many times its latency and bytes. s: the sigma of its kind.
+struct Jitter {
+  double compute_sigma = 0;
+  double communication_sigma = 0;
+  std::uint64_t seed = 0;
+
+  bool operator==(const Jitter&) const = default;
 };
 
 struct StepGraph {
@@ -167,6 +205,8 @@ struct StepGraph {
   std::vector<std::string> tiers;       // names of the wires: nvlink, infiniband, ...
   std::vector<std::string> labels{""};  // texts of Tags::label
   int sms = 0;                          // SMs of a GPU, for transfers that hold some
+  std::vector<Rerouting> reroutings = {};  // in order of time
+  Jitter jitter = {};                      // a graph with jitter does not fold
 
   bool operator==(const StepGraph&) const = default;
 };

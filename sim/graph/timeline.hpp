@@ -20,6 +20,7 @@ struct Timeline {
   double end = 0;                        // the step time, s
   std::vector<std::vector<Span>> spans;  // [rank of the graph][op of its program]
   std::uint64_t events = 0;              // ops run
+  std::vector<double> link_bytes = {};   // [link] bytes it carried; empty where the graph alone tells (no reroutings)
 
   bool operator==(const Timeline&) const = default;
 };

@@ -43,6 +43,7 @@ Report analyse(const StepGraph& graph, const Timeline& timeline, const InputName
   report.ranks = split_ranks(graph, timeline);
   add_memory(report.ranks, facts);
   report.collectives = collect_collectives(graph, timeline);
+  report.waits = who_waits(graph, timeline);
   report.links = collect_links(graph, timeline);
   report.phases = phase_seconds(graph, timeline);
   report.critical_path = critical_path(graph, timeline);

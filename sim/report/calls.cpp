@@ -42,7 +42,8 @@ std::vector<double> payload_of(const StepGraph& graph, const CallIndex& index, c
   return payload;
 }
 
-std::vector<double> link_bytes(const StepGraph& graph) {
+std::vector<double> link_bytes(const StepGraph& graph, const Timeline& timeline) {
+  if (!timeline.link_bytes.empty()) return timeline.link_bytes;
   const CallIndex index(graph);
   std::vector<double> bytes(graph.links.size(), 0);
   for (const Group& group : graph.groups) {

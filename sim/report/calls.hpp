@@ -49,8 +49,8 @@ class CallIndex {
 std::vector<double> payload_of(const StepGraph& graph, const CallIndex& index, const Group& group);
 
 // Bytes that each link carries over a step. A folded group's legs on a representative link stand for all real groups
-// that cross that real link, so each group counts once.
-std::vector<double> link_bytes(const StepGraph& graph);
+// that cross that real link, so each group counts once. Where routes changed, what the engine noted.
+std::vector<double> link_bytes(const StepGraph& graph, const Timeline& timeline);
 
 // What a rank does when.
 struct Activity {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/graph/changes.hpp"
 #include "sim/report/calls.hpp"
 #include "sim/report/report.hpp"
 
@@ -13,25 +14,28 @@ struct Event {
   std::int32_t op = -1;  // -1: none
 };
 
-// The wire that limits a call when it has its links to itself: the one its slowest part uses, or "latency" when latency
+// The wire that limits a call at a time when it has its links to itself: the one its slowest part uses, or "latency" when latency
 // is more than half of that part's time, or "formula" when the part is a closed form that names no link.
-std::string wire_of(const StepGraph& graph, const Pattern& pattern, double payload) {
+std::string wire_of(const StepGraph& graph, const Pattern& pattern, double payload, double time) {
   double slowest = -1;
   std::string wire = "formula";
+  const std::int32_t routing = routing_at(graph, time);
   for (const Part& part : pattern.parts) {
     double per_byte = 0;
     int tier = -1;
-    for (const Load& load : part.loads) {
+    for (const Load& load : loads_of(part, routing)) {
       const GraphLink& link = graph.links[static_cast<std::size_t>(load.link)];
-      if (link.capacity <= 0 || load.legs / link.capacity <= per_byte) continue;
-      per_byte = load.legs / link.capacity;
+      const double capacity = value_at(link.capacity, link.capacity_changes, time);
+      if (capacity <= 0 || load.legs / capacity <= per_byte) continue;
+      per_byte = load.legs / capacity;
       tier = link.tier;
     }
     const double bytes_time = payload * part.bytes_per_payload * per_byte;
-    const double time = part.alpha + part.beta * payload + bytes_time;
-    if (time <= slowest) continue;
-    slowest = time;
-    if (part.alpha > time / 2) {
+    const double alpha = alpha_of(part, routing);
+    const double seconds = alpha + part.beta * payload + bytes_time;
+    if (seconds <= slowest) continue;
+    slowest = seconds;
+    if (alpha > seconds / 2) {
       wire = "latency";
     } else {
       wire = tier >= 0 && bytes_time > 0 ? graph.tiers[static_cast<std::size_t>(tier)] : "formula";
@@ -133,7 +137,7 @@ class Walk {
     const Group& group = group_of(graph_, event.rank, o);
     part.kind = "transfer";
     part.dimension = to_text(dimension_of(group, o));
-    part.wire = wire_of(graph_, pattern_of(group, o), o.payload_bytes);
+    part.wire = wire_of(graph_, pattern_of(group, o), o.payload_bytes, span(event).start);
     return part;
   }
 

@@ -97,6 +97,11 @@ Json link_json(const LinkRow& row) {
           {"utilisation", row.utilisation}};
 }
 
+Json wait_json(const WaitRow& row) {
+  return {{"rank", row.rank},           {"count", row.count},         {"stage", row.stage},         {"for_rank", row.for_rank},
+          {"for_count", row.for_count}, {"for_stage", row.for_stage}, {"for_speed", row.for_speed}, {"wait_s", row.wait_s}};
+}
+
 Json memory_json(const Report& report) {
   const RankRow* fullest = fullest_rank(report);
   Json ranks = Json::array();
@@ -174,7 +179,8 @@ void write(const Json& json, std::size_t indent, std::string& text) {
 }  // namespace
 
 Json json_of(const Report& report) {
-  Json ranks = Json::array(), collectives = Json::array(), links = Json::array();
+  Json ranks = Json::array(), collectives = Json::array(), links = Json::array(), waits = Json::array();
+  for (const WaitRow& row : report.waits) waits.push_back(wait_json(row));
   for (const RankRow& row : report.ranks) ranks.push_back(rank_json(report, row));
   for (const CollectiveRow& row : report.collectives) collectives.push_back(collective_json(row));
   for (const LinkRow& row : report.links) links.push_back(link_json(row));
@@ -193,6 +199,7 @@ Json json_of(const Report& report) {
           {"memory", memory_json(report)},
           {"critical_path", path_json(report.critical_path)},
           {"links", std::move(links)},
+          {"waits", std::move(waits)},
           {"warnings", report.warnings},
           {"engine", engine_json(report.engine)}};
 }

@@ -115,6 +115,17 @@ LinkRow read_link(const Json& json) {
           .utilisation = number(json, "utilisation")};
 }
 
+WaitRow read_wait(const Json& json) {
+  return {.rank = json.at("rank").get<int>(),
+          .count = json.at("count").get<int>(),
+          .stage = json.at("stage").get<int>(),
+          .for_rank = json.at("for_rank").get<int>(),
+          .for_count = json.at("for_count").get<int>(),
+          .for_stage = json.at("for_stage").get<int>(),
+          .for_speed = number(json, "for_speed"),
+          .wait_s = number(json, "wait_s")};
+}
+
 CriticalPath read_path(const Json& json) {
   CriticalPath path;
   path.by_kind = map_of(json.at("by_kind"), "_s");
@@ -161,6 +172,7 @@ Report read_report(const Json& json) {
   for (const Json& row : json.at("ranks")) report.ranks.push_back(read_rank(row, report.tiers));
   for (const Json& row : json.at("collectives")) report.collectives.push_back(read_collective(row));
   for (const Json& row : json.at("links")) report.links.push_back(read_link(row));
+  for (const Json& row : json.at("waits")) report.waits.push_back(read_wait(row));
   report.phases = map_of(json.at("phases"), "_s");
   report.critical_path = read_path(json.at("critical_path"));
   const Json& roofline = json.at("roofline");

@@ -1,6 +1,7 @@
 // How each rank spends the step.
 #include <algorithm>
 
+#include "sim/graph/changes.hpp"
 #include "sim/report/calls.hpp"
 #include "sim/report/intervals.hpp"
 #include "sim/report/report.hpp"
@@ -30,8 +31,8 @@ void sum_work(RankRow& row, const Program& program, double speed) {
   }
 }
 
-void sum_wires(std::vector<RankRow>& rows, const StepGraph& graph) {
-  const auto bytes = link_bytes(graph);
+void sum_wires(std::vector<RankRow>& rows, const StepGraph& graph, const Timeline& timeline) {
+  const auto bytes = link_bytes(graph, timeline);
   for (RankRow& row : rows) {
     row.wire_bytes.assign(graph.tiers.size(), 0);
     row.wire_roofline_s.assign(graph.tiers.size(), 0);
@@ -42,7 +43,8 @@ void sum_wires(std::vector<RankRow>& rows, const StepGraph& graph) {
     RankRow& row = rows[static_cast<std::size_t>(link.owner)];
     const auto tier = static_cast<std::size_t>(link.tier);
     row.wire_bytes[tier] = std::max(row.wire_bytes[tier], bytes[i]);
-    if (link.capacity > 0) row.wire_roofline_s[tier] = std::max(row.wire_roofline_s[tier], bytes[i] / link.capacity);
+    const double capacity = mean_value(link.capacity, link.capacity_changes, timeline.end);
+    if (capacity > 0) row.wire_roofline_s[tier] = std::max(row.wire_roofline_s[tier], bytes[i] / capacity);
   }
 }
 
@@ -56,9 +58,9 @@ std::vector<RankRow> split_ranks(const StepGraph& graph, const Timeline& timelin
     rows[r].count = rank.count;
     rows[r].stage = program_of(graph, r).pipeline_rank;
     split_time(rows[r], activity_of(graph, timeline, r), timeline.end);
-    sum_work(rows[r], program_of(graph, r), rank.speed);
+    sum_work(rows[r], program_of(graph, r), mean_value(rank.speed, rank.speed_changes, timeline.end));
   }
-  sum_wires(rows, graph);
+  sum_wires(rows, graph, timeline);
   return rows;
 }
 

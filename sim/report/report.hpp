@@ -70,10 +70,22 @@ struct LinkRow {
   std::string name, tier;
   int count = 1;
   double bytes = 0;
-  double capacity = 0;
+  double capacity = 0;     // its mean over the step
   double utilisation = 0;  // bytes / (capacity T)
 
   bool operator==(const LinkRow&) const = default;
+};
+
+// Time that ranks of one kind spend waiting in collectives for ranks of another: the members that came last (of several
+// at the same moment the slowest, then the lowest). Only wait that the rank's row counts, so that the rows of a rank sum
+// to its wait_s.
+struct WaitRow {
+  int rank = 0, count = 1, stage = 0;              // who waits: lowest real rank of the kind, ranks of it, pipeline rank
+  int for_rank = 0, for_count = 1, for_stage = 0;  // for whom
+  double for_speed = 1;                            // their mean speed over the step
+  double wait_s = 0;                               // of each rank that waits
+
+  bool operator==(const WaitRow&) const = default;
 };
 
 struct PathPart {
@@ -129,6 +141,7 @@ struct Report {
   std::vector<RankRow> ranks;
   std::vector<CollectiveRow> collectives;
   std::vector<LinkRow> links;            // busiest first
+  std::vector<WaitRow> waits;            // by rank, the longest first
   std::map<std::string, double> phases;  // seconds of compute by phase, summed over ranks weighted by count / GPUs
   CriticalPath critical_path;
   Roofline roofline;
@@ -143,6 +156,7 @@ Report analyse(const StepGraph& graph, const Timeline& timeline, const InputName
 // The split of a step for each rank of the graph (compute + exposed + wait + bubble = T): metrics.cpp.
 std::vector<RankRow> split_ranks(const StepGraph& graph, const Timeline& timeline);
 std::vector<CollectiveRow> collect_collectives(const StepGraph& graph, const Timeline& timeline);
+std::vector<WaitRow> who_waits(const StepGraph& graph, const Timeline& timeline);
 std::vector<LinkRow> collect_links(const StepGraph& graph, const Timeline& timeline);
 CriticalPath critical_path(const StepGraph& graph, const Timeline& timeline);
 Roofline roofline_of(const std::vector<RankRow>& ranks, const std::vector<std::string>& tiers);

@@ -10,6 +10,7 @@ namespace stepsim {
 std::string ranks_section(const Report& report);      // how each kind of rank spends the step
 std::string resources_section(const Report& report);  // roofline, elasticity and path, a row a resource
 std::string collectives_section(const Report& report);
+std::string waits_section(const Report& report);  // who waits for whom
 std::string path_section(const Report& report);   // by kind, dimension, phase
 std::string links_section(const Report& report);  // the busiest
 std::string memory_section(const Report& report);

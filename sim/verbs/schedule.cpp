@@ -85,8 +85,11 @@ Drawn of_plan_alone(const Request& request) {
 }
 
 Drawn of_inputs(const Request& request, bool real) {
+    if (!request.scenario.empty()) {
+    throw InputError({{"", 0, "scenario", "a schedule is made for the cluster as it is meant to be, so that a scenario changes nothing here; leave it out"}});
+  }
   const Inputs in = settle(load(request), Options{});
-  Step step = make_step(in.model, in.cluster, in.plan, Detail::formula);
+  Step step = make_step(in.model, in.planned_on, in.plan, Detail::formula);
   std::string origin = step.schedule_origin;
   if (origin != in.plan.schedule) origin = fmt::format("{}, which is {}", in.plan.schedule, origin);
   return {in.name, origin, std::move(step.schedule), real ? step.planned : unit_times(), real};

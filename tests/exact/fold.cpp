@@ -47,6 +47,44 @@ TEST(Fold, AStragglerSplitsColours) {
   EXPECT_NE(folding.rank_color[4], folding.rank_color[6]);
 }
 
+// Three kinds, and each says why: the straggler itself, its partner by their group.
+TEST(Fold, ExplainsWhyRanksDiffer) {
+  const FoldingReasons reasons = explain_folding(pairs(64, 5, 0.8));
+  EXPECT_EQ(reasons.ranks, 64u);
+  EXPECT_EQ(reasons.rank_kinds, 3u);
+  EXPECT_EQ(reasons.groups, 32u);
+  EXPECT_EQ(reasons.group_kinds, 2u);
+  EXPECT_EQ(reasons.links, 65u);
+  EXPECT_EQ(reasons.link_kinds, 4u);  // the uplink; ports of the three kinds of rank
+  ASSERT_EQ(reasons.kinds.size(), 3u);
+  EXPECT_EQ(reasons.kinds[0].count, 62);
+  EXPECT_EQ(reasons.kinds[0].unlike, -1);
+  EXPECT_EQ(reasons.kinds[1].first, 4);
+  EXPECT_EQ(reasons.kinds[1].unlike, 0);
+  EXPECT_EQ(reasons.kinds[1].why, (std::vector<std::string>{"is in group \"group 2\", which has rank 5", "has speed 0.8, not 1"}));
+  EXPECT_EQ(reasons.kinds[2].why, std::vector<std::string>{"has speed 0.8, not 1"});
+}
+
+TEST(Fold, ExplainsSlowLinksAndChanges) {
+  StepGraph graph = pairs(64, -1, 1);
+  graph.links[8].capacity = 0.5e9;  // port of rank 7
+  graph.links[12].capacity_changes = {{1, 0}};
+  graph.ranks[20].speed_changes = {{1, 0.5}};
+  std::map<RankId, std::string> why;
+  for (const RankKind& kind : explain_folding(graph).kinds) why[kind.first] = kind.why.empty() ? "" : kind.why.back();
+  EXPECT_EQ(why.at(0), "");
+  EXPECT_EQ(why.at(7), "has link link8, which has 0.5 GB/s, not 1 GB/s");
+  EXPECT_EQ(why.at(11), "has link link12, which changes its bandwidth at other times");
+  EXPECT_EQ(why.at(20), "changes its speed at other times");
+}
+
+TEST(Fold, JitterDoesNotFold) {
+  StepGraph graph = pairs(4, -1, 1);
+  EXPECT_TRUE(folds(graph));
+  graph.jitter.compute_sigma = 0.1;
+  EXPECT_FALSE(folds(graph));
+}
+
 // Uplink of 16 GB/s for 64 legs of 1 GB: 4 s. With a straggler at half speed one pair starts 1 s later; until then 62
 // legs share 16 GB/s.
 TEST(Fold, TimesAreThoseOfTheFullGraph) {
@@ -83,6 +121,12 @@ StepGraph random_graph() {
   const int slow = *rc::gen::inRange(-n, n);
   for (int r = 0; r < n; ++r) links.push_back(m.link(r == slow ? 0.5e9 : 1e9, r));
   const int shared = m.link(*rc::gen::inRange(1, n + 1) * 0.5e9);
+  // Times are no round numbers, so that nothing else happens just then.
+  if (odd >= 0 && odd % 2 == 0) m.graph.ranks[odd].speed_changes = {{0.3113, 1}, {0.7321, 0.25}};
+  if (slow >= 0 && slow % 3 == 0) m.graph.links[links[slow]].capacity_changes = {{0.4177, 0}, {1.2341, 2e9}};
+  if (odd < 0) m.graph.links[shared].capacity_changes = {{0.6173, 0.25e9}, {2.1717, 3e9}};
+  const bool rerouted = *rc::gen::arbitrary<bool>();
+  if (rerouted) m.graph.reroutings = {{0.5171, 1}, {1.6171, 0}};
   for (std::int16_t slot = 0; slot < 3 && slot < calls; ++slot) {
     const int size = *rc::gen::elementOf(std::vector<int>{1, 2, n / 2, n});
     for (int first = 0; first + size <= n; first += size) {
@@ -95,7 +139,10 @@ StepGraph random_graph() {
         loads.push_back({links[r], static_cast<double>(1 + slot)});
       }
       loads.push_back({shared, static_cast<double>(size)});
-      m.group(endpoints, loads, slot * 1e-3);
+      const GroupId g = m.group(endpoints, loads, slot * 1e-3);
+      if (!rerouted || first > 0) continue;
+      for (Load& load : loads) load.legs += load.link == links[endpoints[0].rank] ? 2 : 0;
+      m.graph.groups[g].patterns[0].parts[0].detours = {{loads, 2e-3}};
     }
     const int left = n % size;
     for (int r = n - left; r < n; ++r) m.group({{r, slot}}, {{links[r], 1}});
@@ -110,6 +157,10 @@ TEST(Fold, RandomGraphsAgree) {
     const Folding folding = fold(full);
     const Timeline a = make_simgrid_engine()->run(full);
     const Timeline b = make_simgrid_engine()->run(folding.graph);
+    for (std::size_t l = 0; l < a.link_bytes.size(); ++l) {
+      if (folding.link_color[l] < 0) continue;
+      RC_ASSERT(std::abs(a.link_bytes[l] - b.link_bytes[folding.link_color[l]]) <= 1e-9 * a.link_bytes[l] + 1);
+    }
     for (std::size_t r = 0; r < full.ranks.size(); ++r) {
       for (std::size_t op = 0; op < a.spans[r].size(); ++op) {
         const Span& x = a.spans[r][op];

@@ -1,0 +1,78 @@
+// Every shipped experiment, shrunk to 64 or 128 GPUs, as it is and under each shipped scenario that folds: folded and
+// unfolded runs agree to 1e-9 in every event.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "sim/engine/engine.hpp"
+#include "sim/graph/fold.hpp"
+#include "sim/inputs.hpp"
+#include "workloads/step.hpp"
+
+namespace stepsim {
+namespace {
+
+const std::string kHome = STEPSIM_SOURCE_DIR;
+
+std::vector<std::string> shipped_names(const std::string& kind) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kHome + "/workloads/" + kind)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Fewer nodes, layers, stages, experts a group and sequences; what the plan does stays.
+Inputs shrunk(const std::string& experiment, const std::string& scenario) {
+  Request plain;
+  plain.experiment = experiment;
+  plain.home = kHome;
+  const Inputs whole = load(plain);
+  const Parallel& p = whole.plan.parallel;
+  const int pipeline = std::min(p.pipeline, 4), expert = std::min(p.expert, 16), tensor = std::min(p.tensor, 8);
+  const int nodes = pipeline * std::max(expert, tensor) > 64 ? 16 : 8;
+  Request request = plain;
+  request.scenario = scenario;
+  const int dense = nodes * 8 / pipeline / tensor / p.context;  // data-parallel ranks
+  request.overrides = {"cluster.nodes=" + std::to_string(nodes), "model.layers=12",
+                       "plan.parallel.pipeline=" + std::to_string(pipeline), "plan.parallel.expert=" + std::to_string(expert),
+                       "plan.parallel.tensor=" + std::to_string(tensor),
+                       "plan.batch.global_sequences=" + std::to_string(dense * whole.plan.batch.microbatch_sequences * 2 * pipeline)};
+  return load(request);
+}
+
+class Shrunk : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Experiments, Shrunk, ::testing::ValuesIn(shipped_names("experiments")),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::replace_if(name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
+                           return name;
+                         });
+
+TEST_P(Shrunk, FoldExactly) {
+  std::vector<std::string> scenarios = shipped_names("scenarios");
+  scenarios.insert(scenarios.begin(), "");
+  int folded_runs = 0;
+  for (const std::string& scenario : scenarios) {
+    const Inputs in = shrunk(GetParam(), scenario);
+    const Step step = make_step(in.model, in.cluster, in.plan, Detail::aggregate, &in.planned_on);
+    if (!folds(step.graph)) continue;
+    const Folding folding = fold(step.graph);
+    EXPECT_LT(folding.graph.ranks.size(), step.graph.ranks.size()) << scenario;
+    const Timeline full = make_simgrid_engine()->run(step.graph), folded = make_simgrid_engine()->run(folding.graph);
+    ++folded_runs;
+    double worst = 0;
+    for (std::size_t r = 0; r < full.spans.size(); ++r) {
+      for (std::size_t op = 0; op < full.spans[r].size(); ++op) {
+        const Span &x = full.spans[r][op], &y = folded.spans[folding.rank_color[r]][op];
+        worst = std::max({worst, std::abs(x.start - y.start), std::abs(x.end - y.end)});
+      }
+    }
+    EXPECT_LE(worst, 1e-9 * full.end) << "scenario " << scenario;
+  }
+  EXPECT_GE(folded_runs, 5);
+}
+
+}  // namespace
+}  // namespace stepsim
