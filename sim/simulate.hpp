@@ -1,8 +1,10 @@
 // The story: inputs -> step -> fold -> engine -> report.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "sim/graph/step_graph.hpp"
@@ -18,7 +20,7 @@ struct Options {
   Detail detail = Detail::aggregate;
   bool fold = true;
   bool elasticities = true;  // five or more further simulations
-  int jobs = 2;              // of them at the same time
+  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));  // of them at the same time
   bool explain_folding = false;
 };
 

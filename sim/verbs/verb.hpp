@@ -28,6 +28,7 @@ Verb check_verb();
 Verb model_verb();
 Verb schedule_verb();
 Verb whatif_verb();
+Verb stress_verb();
 Verb list_verb();
 
 }  // namespace stepsim

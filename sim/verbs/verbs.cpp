@@ -10,6 +10,7 @@ const std::vector<Verb>& verbs() {
       model_verb(),
       schedule_verb(),
       whatif_verb(),
+      stress_verb(),
       list_verb(),
   };
   return table;
