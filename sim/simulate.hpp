@@ -18,6 +18,7 @@ struct Options {
   Detail detail = Detail::aggregate;
   bool fold = true;
   bool elasticities = true;  // five or more further simulations
+  bool fitting_changes = false;  // of a plan that does not fit into memory: look for changes with which it would
   int jobs = 2;              // of them at the same time
   bool explain_folding = false;
 };

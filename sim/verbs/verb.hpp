@@ -29,5 +29,6 @@ Verb model_verb();
 Verb schedule_verb();
 Verb whatif_verb();
 Verb list_verb();
+Verb memory_verb();
 
 }  // namespace stepsim

@@ -11,6 +11,7 @@ const std::vector<Verb>& verbs() {
       schedule_verb(),
       whatif_verb(),
       list_verb(),
+      memory_verb(),
   };
   return table;
 }
