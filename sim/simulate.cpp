@@ -11,6 +11,8 @@
 #include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/graph/fold.hpp"
+#include "sim/memory_report.hpp"
+#include "sim/report/derived.hpp"
 #include "sim/report/text_folding.hpp"
 #include "sim/settle.hpp"
 
@@ -54,12 +56,6 @@ InputNames names_of(const Inputs& in, const Options& options) {
   return names;
 }
 
-std::vector<std::pair<std::string, double>> by_kind(const MemoryUse& m) {
-  return {{"weights", m.weights.value},         {"gradients", m.gradients.value}, {"master", m.master.value},
-          {"moments", m.moments.value},         {"activations", m.activations.value},
-          {"transient", m.transient.value},     {"unsharded", m.unsharded.value}, {"buffers", m.buffers.value}};
-}
-
 StepFacts facts_of(const Inputs& in, const Step& step, const StepGraph& graph) {
   StepFacts facts;
   facts.tokens_per_step = step.tokens;
@@ -71,8 +67,9 @@ StepFacts facts_of(const Inputs& in, const Step& step, const StepGraph& graph) {
                   "of {:.0f} TFLOP/s; HFU adds recompute",
                   in.cluster.gpu.bf16_peak.value / 1e12);
   facts.warnings = in.notes;
-  facts.gpu_memory_bytes = in.cluster.gpu.memory.value;
-  for (const Rank& rank : graph.ranks) facts.memory.push_back(by_kind(step.memory[step.pipeline_rank[rank.original]]));
+  std::vector<int> pipeline_ranks;
+  for (const Rank& rank : graph.ranks) pipeline_ranks.push_back(step.pipeline_rank[rank.original]);
+  add_memory(facts, in, step.schedule, step.memory, pipeline_ranks);
   return facts;
 }
 
@@ -166,6 +163,9 @@ Simulation simulate(const Inputs& given, const Options& options) {
   out.report = analyse(out.graph, out.timeline, names_of(inputs, options), facts_of(inputs, step, out.graph));
   if (options.fold && !folds_exactly) {
     out.report.warnings.emplace_back("per-event jitter makes every rank its own: nothing was folded");
+  }
+  if (options.fitting_changes && !fits_in_memory(out.report)) {
+    out.report.fitting_changes = fitting_changes(inputs.model, inputs.cluster, inputs.plan);
   }
   judge(out.report, options.elasticities ? measure_elasticities(inputs, options, out.timeline.end)
                                          : std::map<std::string, double>{});

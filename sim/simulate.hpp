@@ -21,6 +21,7 @@ struct Options {
   bool fold = true;
   bool elasticities = true;  // five or more further simulations
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));  // of them at the same time
+  bool fitting_changes = false;  // of a plan that does not fit into memory: look for changes with which it would
   bool explain_folding = false;
 };
 

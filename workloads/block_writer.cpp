@@ -125,7 +125,7 @@ int BlockWriter::reduce(std::string_view name, double width, const std::vector<i
 
 void BlockWriter::keep(double bytes, Use use) {
   const bool dropped = use.dropped || shape_.plan.recompute.full;
-  (dropped ? dropped_ : kept_) += bytes;
+  (dropped ? dropped_ : kept_by_[static_cast<std::size_t>(part_)]) += bytes;
   if (use.weight_gradient) weight_inputs_ += bytes;
 }
 
@@ -136,7 +136,11 @@ void BlockWriter::gradient(double bytes) {
 Block BlockWriter::finish(Block::Kind kind, BlockParameters parameters) && {
   block_.kind = kind;
   block_.parameters = parameters;
-  block_.activations.kept = Bytes(input_ + kept_);
+  for (std::size_t i = 0; i < kActivationParts; ++i) {
+    block_.activations.kept_by[i] = Bytes(kept_by_[i]);
+    block_.activations.kept += Bytes(kept_by_[i]);
+  }
+  block_.activations.logits = Bytes(logits_);
   block_.activations.weight_grad_kept = Bytes(weight_inputs_ + output_gradients_);
   block_.activations.transient = Bytes(dropped_ + widest_ + logits_);
   return std::move(block_);

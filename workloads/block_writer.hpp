@@ -58,7 +58,8 @@ class BlockWriter {
   int reduce(std::string_view name, double width, const std::vector<int>& needs = {});
 
   // --- activations, bytes of a microbatch ---
-  void keep_input(double bytes) { input_ += bytes; }  // kept under every policy
+  void part(ActivationPart part) { part_ = part; }  // what is kept from here on belongs to it
+  void keep_input(double bytes) { kept_by_[static_cast<std::size_t>(part_)] += bytes; }  // kept under every policy
   struct Use {
     bool weight_gradient = false;  // input of a linear
     bool dropped = false;          // recomputed in the backward pass
@@ -76,7 +77,9 @@ class BlockWriter {
   const LayerShape& shape_;
   Phase phase_ = Phase::forward;
   Block block_;
-  double input_ = 0, kept_ = 0, dropped_ = 0, weight_inputs_ = 0, output_gradients_ = 0, widest_ = 0, logits_ = 0;
+  ActivationPart part_ = ActivationPart::norm;
+  std::array<double, kActivationParts> kept_by_{};
+  double dropped_ = 0, weight_inputs_ = 0, output_gradients_ = 0, widest_ = 0, logits_ = 0;
 };
 
 // Items written during its life belong to `phase`.

@@ -9,6 +9,7 @@
 #include "sim/collective/algorithm.hpp"
 #include "sim/cost/kernel.hpp"
 #include "sim/graph/step_graph.hpp"
+#include "workloads/activations.hpp"
 #include "workloads/model.hpp"
 #include "workloads/plan.hpp"
 
@@ -39,14 +40,6 @@ struct Item {
   std::vector<int> needs;
 
   bool operator==(const Item&) const = default;
-};
-
-struct ActivationBytes {
-  Bytes kept;              // from the forward pass of a microbatch until its backward (recompute policy applied)
-  Bytes weight_grad_kept;  // from the input gradient until the weight gradient when the two are split: inputs of the
-                           // linears (kept or recomputed) and the gradients of their outputs
-  Bytes transient;         // extra while the block itself runs: what the forward does not keep, the widest gradient,
-                           // logits and their softmax
 };
 
 // Parameters one rank holds of a block before data-parallel sharding (after tensor and expert sharding).

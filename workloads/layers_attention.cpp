@@ -218,16 +218,18 @@ void attention_activations(BlockWriter& w) {
   const LayerShape& s = w.shape();
   const bool up = s.latent() && w.recomputes(Module::mla_up), core = w.recomputes(Module::attention);
   const double h = s.model.hidden;
+  w.part(ActivationPart::norm);
   w.keep_input(s.rows * h * s.stream_bytes);
   w.keep(s.rows * activation_row_bytes(h, w.precision().activations),
          {.weight_gradient = true, .dropped = w.recomputes(Module::norm)});
+  w.part(ActivationPart::attention);
   projections(s).activations(w);
   w.keep(queries_bytes(s) + keys_bytes(s) + values_bytes(s), {.dropped = up});
   if (norms_queries(s)) w.keep(queries_bytes(s) + keys_bytes(s), {.dropped = w.recomputes(Module::norm)});  // normed
-  sublayer_end_activations(w);
   // The output is kept once, in the stream's format: the core's backward and the projection's weight gradient share it.
   w.keep(output_bytes(s), {.weight_gradient = true, .dropped = core});
   w.keep(statistics_bytes(s), {.dropped = core});
+  sublayer_end_activations(w);
 }
 
 }  // namespace stepsim

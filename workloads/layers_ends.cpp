@@ -64,6 +64,7 @@ Block head_block(const LayerShape& s) {
   const int reduced = column_backward(w, head, {"head input again", "head input gradient"}, h);
   norm_backward(w, "final norm", s.rows, h, {reduced});
 
+  w.part(ActivationPart::head);
   w.keep_input(s.rows * h * s.stream_bytes);
   const double normed = s.rows * h * s.stream_bytes;
   if (w.recomputes(Module::norm)) {

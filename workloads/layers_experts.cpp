@@ -27,11 +27,12 @@ Linear expert_linear(const LayerShape& s, bool down) {
           .used = s.share.used};
 }
 
+// With the gate of the shared experts in the same product.
 Linear router(const LayerShape& s) {
   return {.name = "router",
           .rows = s.routed_tokens,
           .in = static_cast<double>(s.model.hidden),
-          .out = static_cast<double>(s.model.experts.count),
+          .out = s.model.experts.count + (s.model.experts.shared_gate ? 1.0 : 0.0),
           .precision = s.stream};
 }
 
@@ -187,6 +188,7 @@ void experts_activations(BlockWriter& w) {
   const Precision kept = w.precision().activations;
   const bool all = w.recomputes(Module::experts), activation = all || w.recomputes(Module::swiglu);
   ffn_norm_activations(w);
+  w.part(ActivationPart::experts);
   w.keep(s.routed_tokens * (e.count * 4 + e.top_k * 8), {});  // scores; chosen experts and their weights
   w.keep(s.expert_rows * activation_row_bytes(s.model.hidden, kept), {.weight_gradient = true});
   w.keep(s.expert_rows * activation_row_bytes(inner_width(s.model, width_of(s)), kept), {.dropped = all});

@@ -76,6 +76,7 @@ void ffn_norm_backward(BlockWriter& w, const std::vector<int>& needs) {
 void ffn_norm_activations(BlockWriter& w) {
   const LayerShape& s = w.shape();
   if (s.model.norms == 1) return;
+  w.part(ActivationPart::norm);
   w.keep(s.rows * s.model.hidden * s.stream_bytes, {});  // the norm's input
   w.keep(s.rows * activation_row_bytes(s.model.hidden, w.precision().activations),
          {.weight_gradient = true, .dropped = w.recomputes(Module::norm)});
@@ -95,6 +96,7 @@ void sublayer_end_backward(BlockWriter& w, std::string_view post_norm) {
 
 void sublayer_end_activations(BlockWriter& w) {
   const LayerShape& s = w.shape();
+  w.part(ActivationPart::norm);
   if (s.model.norms == 4) w.keep(s.rows * s.model.hidden * s.stream_bytes, {});  // the post norm's input
 }
 
@@ -130,6 +132,7 @@ void ffn_activations(BlockWriter& w, const Ffn& ffn) {
   const LayerShape& s = w.shape();
   const Precision kept = w.precision().activations;
   const bool activation = ffn.recompute || w.recomputes(Module::swiglu);
+  w.part(ffn.shared ? ActivationPart::experts : ActivationPart::ffn);
   w.keep(s.tokens * activation_row_bytes(inner_width(s.model, ffn.width), kept), {.dropped = ffn.recompute});
   w.keep(s.tokens * activation_row_bytes(ffn.width, kept), {.weight_gradient = true, .dropped = activation});
 }

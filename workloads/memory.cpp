@@ -108,47 +108,76 @@ double collective_buffers(const std::vector<const Block*>& held, const ParallelP
   return largest;
 }
 
-// Activations of one microbatch in one stage.
-struct StageActivations {
-  double kept = 0, weight_grad_kept = 0;
-  double transient = 0;  // of its widest block: blocks run one after another
-};
-
-StageActivations activations_of(const BlockList& blocks, const std::vector<int>& indices) {
-  StageActivations sum;
+ChunkActivations activations_of(const BlockList& blocks, const std::vector<int>& indices) {
+  ChunkActivations sum;
   for (int index : indices) {
     const ActivationBytes& a = blocks.block(index).activations;
-    sum.kept += a.kept.value;
-    sum.weight_grad_kept += a.weight_grad_kept.value;
-    sum.transient = std::max(sum.transient, a.transient.value);
+    sum.kept += a.kept;
+    sum.weight_grad_kept += a.weight_grad_kept;
+    for (std::size_t i = 0; i < kActivationParts; ++i) sum.kept_by[i] += a.kept_by[i];
+    if (a.transient > sum.transient + sum.logits) {
+      sum.transient = a.transient - a.logits;
+      sum.logits = a.logits;
+    }
   }
   return sum;
 }
 
+// Microbatches whose activations a chunk holds, whole or only what their weight gradients need.
+struct Holding {
+  std::vector<int> whole, for_weight;
+  explicit Holding(std::size_t chunks) : whole(chunks, 0), for_weight(chunks, 0) {}
+
+  void start(const Pass& pass) { whole[pass.chunk] += pass.kind == PassKind::forward ? 1 : 0; }
+  void end(const Pass& pass) {
+    if (pass.kind == PassKind::backward || pass.kind == PassKind::input_gradient) --whole[pass.chunk];
+    if (pass.kind == PassKind::input_gradient) ++for_weight[pass.chunk];
+    if (pass.kind == PassKind::weight_gradient) --for_weight[pass.chunk];
+  }
+  Bytes bytes(const std::vector<ChunkActivations>& chunks) const {
+    Bytes sum;
+    for (std::size_t c = 0; c < chunks.size(); ++c) sum += chunks[c].kept * whole[c] + chunks[c].weight_grad_kept * for_weight[c];
+    return sum;
+  }
+};
+
+void set_peak(MemoryUse& use, const Holding& held, Bytes transient, Bytes logits) {
+  use.activations = held.bytes(use.chunks);
+  use.transient = transient;
+  use.logits = logits;
+  use.activations_by = {};
+  for (std::size_t c = 0; c < use.chunks.size(); ++c) {
+    for (std::size_t i = 0; i < kActivationParts; ++i) use.activations_by[i] += use.chunks[c].kept_by[i] * held.whole[c];
+    use.activations_by.back() += use.chunks[c].weight_grad_kept * held.for_weight[c];
+  }
+}
+
 // Walks the passes; a forward pass adds what it keeps, a backward pass frees it when it ends, an input gradient leaves
-// what its weight gradient needs. Passes of a pair run together, so both transients count at once.
-void add_activations(MemoryUse& use, const std::vector<StageActivations>& chunks, const std::vector<Pass>& order) {
-  double held = 0, peak = -1, pair_transient = 0, pair_freed = 0;
+// what its weight gradient needs. Passes of a pair that run together hold both, and both transients.
+void add_activations(MemoryUse& use, const std::vector<Pass>& order, bool pairs_together) {
+  Holding held(use.chunks.size());
+  Bytes peak(-1), pair_transient, pair_logits;
+  std::vector<Pass> ending;
   for (const Pass& pass : order) {
-    const StageActivations& a = chunks[pass.chunk];
-    if (pass.kind == PassKind::forward) held += a.kept;
-    const double transient = pair_transient + (pass.kind == PassKind::weight_gradient ? 0 : a.transient);
-    if (held + transient > peak) {
-      peak = held + transient;
-      use.activations = Bytes(held);
-      use.transient = Bytes(transient);
+    const ChunkActivations& a = use.chunks[pass.chunk];
+    held.start(pass);
+    Bytes transient = pair_transient, logits = pair_logits;
+    if (pass.kind != PassKind::weight_gradient) {
+      transient += a.transient;
+      logits += a.logits;
     }
-    double freed = 0;
-    if (pass.kind == PassKind::backward) freed = a.kept;
-    if (pass.kind == PassKind::input_gradient) freed = a.kept - a.weight_grad_kept;
-    if (pass.kind == PassKind::weight_gradient) freed = a.weight_grad_kept;
-    pair_freed += freed;
-    if (pass.paired_with_next) {
-      pair_transient = transient;
-      continue;
+    const Bytes now = held.bytes(use.chunks) + transient + logits;
+    if (now > peak) {
+      peak = now;
+      set_peak(use, held, transient, logits);
     }
-    held -= pair_freed;
-    pair_freed = pair_transient = 0;
+    ending.push_back(pass);
+    const bool more = pass.paired_with_next && pairs_together;
+    pair_transient = more ? transient : Bytes();
+    pair_logits = more ? logits : Bytes();
+    if (more) continue;
+    for (const Pass& ended : ending) held.end(ended);
+    ending.clear();
   }
 }
 
@@ -157,7 +186,7 @@ void add_activations(MemoryUse& use, const std::vector<StageActivations>& chunks
 std::vector<MemoryUse> memory_of(const ParallelPlan& plan, const Schedule& schedule, const BlockList& blocks,
                                  const std::vector<std::vector<int>>& stage_blocks, const ShardDegrees& shards,
                                  const ModelSpec& model) {
-  std::vector<StageActivations> stages;
+  std::vector<ChunkActivations> stages;
   for (const std::vector<int>& indices : stage_blocks) stages.push_back(activations_of(blocks, indices));
   std::vector<MemoryUse> uses;
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
@@ -166,12 +195,40 @@ std::vector<MemoryUse> memory_of(const ParallelPlan& plan, const Schedule& sched
     add_states(use, plan, held, shards);
     use.unsharded = unsharded(plan, held, shards);
     use.buffers = Bytes(pipeline_buffers(plan, schedule, model, rank) + collective_buffers(held, plan, model));
-    std::vector<StageActivations> chunks;
-    for (int stage : schedule.placement[rank]) chunks.push_back(stages[stage]);
-    add_activations(use, chunks, schedule.order[rank]);
-    uses.push_back(use);
+    for (int stage : schedule.placement[rank]) use.chunks.push_back(stages[stage]);
+    add_activations(use, schedule.order[rank], plan.overlap.expert == Overlap::Policy::paired);
+    uses.push_back(std::move(use));
   }
   return uses;
+}
+
+ReservedMemory reserved_memory(const ModelSpec& model, const ParallelPlan& plan, const MemoryUse& use) {
+  const Parallel& p = plan.parallel;
+  ReservedMemory reserved;
+  for (const int degree : {p.tensor, p.context, p.expert, p.expert_tensor, p.pipeline, p.data * p.context}) {
+    reserved.count += degree > 1 ? 1 : 0;
+  }
+  const bool expert_replicas = p.data * p.context * p.tensor > p.expert * p.expert_tensor;
+  reserved.count += model.experts.count > 0 && expert_replicas && p.expert * p.expert_tensor > 1 ? 1 : 0;
+  reserved.context = plan.memory.context;
+  reserved.communicators = plan.memory.communicator * reserved.count;
+  reserved.fragmentation = (use.activations + use.transient + use.logits + use.unsharded) * plan.memory.fragmentation;
+  return reserved;
+}
+
+std::vector<std::pair<std::string, double>> kinds_of(const MemoryUse& m) {
+  return {{"weights", m.weights.value},         {"gradients", m.gradients.value}, {"master", m.master.value},
+          {"moments", m.moments.value},         {"activations", m.activations.value},
+          {"transient", m.transient.value},     {"logits", m.logits.value},
+          {"unsharded", m.unsharded.value},     {"buffers", m.buffers.value}};
+}
+
+std::vector<std::pair<std::string, double>> activation_parts_of(const MemoryUse& m) {
+  std::vector<std::pair<std::string, double>> parts;
+  const char* const names[] = {"norm", "attention", "ffn", "experts", "head", "for_weight_gradients"};
+  static_assert(std::size(names) == kActivationParts + 1);
+  for (std::size_t i = 0; i < std::size(names); ++i) parts.emplace_back(names[i], m.activations_by[i].value);
+  return parts;
 }
 
 }  // namespace stepsim

@@ -26,7 +26,7 @@ struct Attention {
   bool sinks = false;  // a learned logit a head that takes part in the softmax (gpt-oss)
   // Sliding-window attention: a query of a windowed layer sees at most `window` keys, itself among them. 0: none does.
   int window = 0;
-  std::vector<bool> windowed;  // the layers' pattern, repeated; empty: all layers are, when there is a window
+  std::vector<bool> windowed = {};  // the layers' pattern, repeated; empty: all layers are, when there is a window
 
   bool operator==(const Attention&) const = default;
 };

@@ -73,7 +73,7 @@ std::string experts_text(const Experts& e) {
   items.add_unless(1, "every", e.every);
   if (!e.also_dense.empty()) items.add("also_dense", fmt::format("[{}]", fmt::join(e.also_dense, ", ")));
   items.add_unless(1, "groups", e.groups);
-  if (e.has_routing_bias() != (e.groups > 1)) items.add("routing_bias", e.has_routing_bias());
+  if (e.routing_bias) items.add("routing_bias", *e.routing_bias);
   items.add_unless(false, "bias", e.bias);
   items.add_unless(false, "shared_gate", e.shared_gate);
   return items.in_braces();

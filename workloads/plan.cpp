@@ -58,6 +58,14 @@ void read_sms(Fields& top, SmUse& sms) {
   f.finish();
 }
 
+void read_memory(Fields& top, MemoryReserve& memory) {
+  Fields f = top.mapping("memory", or_default("beside what the training program allocates"));
+  f.size("context", memory.context, or_default("CUDA context and kernels' code (assumption)"));
+  f.size("communicator", memory.communicator, or_default("measured on A100s: 544 to 688 MB (NCCL issue 964)"));
+  f.number("fragmentation", memory.fragmentation, or_default("nothing is lost between blocks (assumption)"), 0, 1);
+  f.finish();
+}
+
 void read_rates(Fields& f, Rates& rates) {
   std::string text = "speed_of_light";
   f.choice("rates", text, {"speed_of_light", "calibrated"}, or_default("one achieved rate a precision"));
@@ -81,6 +89,7 @@ ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vec
   read_overlap(*f, plan.overlap);
   read_sms(*f, plan.sms);
   read_routing(reading, *f, path, plan.routing);
+  read_memory(*f, plan.memory);
   read_rates(*f, plan.rates);
   f->finish();
   return plan;

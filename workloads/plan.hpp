@@ -102,6 +102,16 @@ struct Routing {
   bool operator==(const Routing&) const = default;
 };
 
+// Memory that a GPU needs beside what the training program allocates. It counts in no peak; reports show it apart and
+// say when a plan that fits leaves no room for it.
+struct MemoryReserve {
+  Bytes context{500e6};       // CUDA context and kernels' code; assumption
+  Bytes communicator{600e6};  // of each NCCL communicator; 544 to 688 MB on A100s (github.com/NVIDIA/nccl/issues/964)
+  double fragmentation = 0;   // of activations and of what else comes and goes, lost between blocks; assumption
+
+  bool operator==(const MemoryReserve&) const = default;
+};
+
 struct Algorithms {
   std::string all_gather = "auto", reduce_scatter = "auto", all_reduce = "auto", all_to_all = "auto";
 
@@ -124,6 +134,7 @@ struct ParallelPlan {
   Overlap overlap;
   SmUse sms;
   Routing routing;
+  MemoryReserve memory;
   Rates rates = Rates::speed_of_light;
 
   bool operator==(const ParallelPlan&) const = default;

@@ -85,6 +85,19 @@ class StepBuilder {
     channels_ = channels_of(step_.schedule);
   }
 
+  // What the graph would be built from.
+  StepOutline outline() {
+    StepOutline outline;
+    add_memories();
+    outline.passes = times_of(step_.schedule, step_.planned).makespan;
+    add_state_traffic(outline);
+    outline.schedule = std::move(step_.schedule);
+    outline.stage_blocks = std::move(step_.stage_blocks);
+    outline.memory = std::move(step_.memory);
+    outline.planned = std::move(step_.planned);
+    return outline;
+  }
+
   Step build() {
     make_programs();
     copy_links();
@@ -313,10 +326,51 @@ class StepBuilder {
       of_program.push_back(flops);
     }
     for (const Rank& rank : step_.graph.ranks) step_.hardware_flops += of_program[rank.program];
+    add_memories();
+  }
+
+  void add_memories() {
     for (int kind = 0; kind < experts_.kinds(); ++kind) {
       add_memory(memory_of(plan_, step_.schedule, experts_.blocks(kind), step_.stage_blocks,
-                           {context_.dense_shards, context_.expert_shards}, model));
+                           {context_.dense_shards, context_.expert_shards}, context_.model));
     }
+  }
+
+  // Parameters' and gradients' collectives of a step as the programs would call them, each alone on its wires.
+  void add_state_traffic(StepOutline& outline) const {
+    const Parallel& p = plan_.parallel;
+    outline.whole = p.zero == 3;
+    outline.prefetched = plan_.overlap.gather_prefetch > 0;
+    outline.late = context_.copies > 1 || plan_.overlap.reduce == Overlap::Reduce::at_end;
+    const double visits = static_cast<double>(step_.schedule.microbatches) / context_.copies;  // of a chunk
+    const double gathers = p.zero == 0 ? 0 : p.zero < 3 || (!p.reshard_after_forward && p.pipeline > 1) ? 1 : visits * (p.reshard_after_forward ? 2 : 1);
+    const double reduces = p.reduces_each_microbatch() ? visits : 1;
+    for (const std::vector<int>& stages : step_.schedule.placement) {
+      double dense = 0, expert = 0;
+      for (const int stage : stages) {
+        for (const int block : step_.stage_blocks[stage]) {
+          dense += blocks_.block(block).parameters.dense;
+          expert += blocks_.block(block).parameters.expert;
+        }
+      }
+      const Seconds gather = state_seconds(Operation::all_gather, dense, expert) * gathers;
+      const Seconds reduce = state_seconds(Operation::reduce_scatter, dense, expert) * reduces;
+      outline.gathers = std::max(outline.gathers, gather);
+      outline.reduces = std::max(outline.reduces, reduce);
+    }
+  }
+
+  Seconds state_seconds(Operation operation, double dense, double expert) const {
+    const Precision format = operation == Operation::all_gather ? plan_.precision.gather : plan_.precision.reduce;
+    const auto one = [&](const Lists& lists, int shards, double parameters) {
+      const Lists groups = shards > 1 ? cut(lists, static_cast<std::size_t>(shards), false) : lists;
+      if (parameters <= 0 || groups[0].size() < 2) return 0.0;
+      const Operation op = shards == 1 ? Operation::all_reduce : operation;  // nothing is sharded
+      const Algorithms& a = plan_.collectives;
+      const std::string& name = op == Operation::all_gather ? a.all_gather : op == Operation::all_reduce ? a.all_reduce : a.reduce_scatter;
+      return alone(make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate), parameters * bytes_per_element(format));
+    };
+    return Seconds(one(dense_, context_.dense_shards, dense) + one(expert_, context_.expert_shards, expert));
   }
 
   // Of the ranks at one place of the pipeline, those that need most.
@@ -344,6 +398,10 @@ class StepBuilder {
 };
 
 }  // namespace
+
+StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan) {
+  return StepBuilder(model, cluster, plan, Detail::aggregate, cluster).outline();
+}
 
 Step make_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
                const ClusterSpec* planned_on) {

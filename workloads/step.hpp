@@ -1,6 +1,7 @@
 // model + cluster + plan -> the StepGraph of one training step.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,27 @@ struct Step {
   double tokens = 0;                           // a step
   double model_flops = 0, hardware_flops = 0;  // a step, whole cluster
 };
+
+// A step before its graph is built: enough to know memory, and to guess how long it takes.
+struct StepOutline {
+  Schedule schedule;
+  std::vector<std::vector<int>> stage_blocks;
+  std::vector<MemoryUse> memory;  // [pipeline rank]
+  PassTimes planned;
+  Seconds passes;   // the passes in their order, each as planned (collectives that it waits for included)
+  Seconds gathers;  // parameters' collectives of a step by themselves, on the rank that has most to do
+  Seconds reduces;  // gradients'
+
+  // Passes, and of parameters and gradients what nothing hides: with ZeRO-3 what takes longer than the passes; else the
+  // gather after the optimizer, and gradients that wait for the end.
+  Seconds estimate() const {
+    if (whole) return prefetched ? std::max(passes, gathers + reduces) : passes + gathers + reduces;
+    return passes + gathers + (late ? reduces : Seconds());
+  }
+  bool whole = false, prefetched = false, late = false;  // ZeRO-3; gathers ahead; gradients reduced after the passes
+};
+// `plan` as for make_step().
+StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan);
 
 // `plan` must have passed check(). Throws std::invalid_argument when a collective's algorithm does not fit a group.
 // The order of kernels in overlapped pairs and the split of layers into stages are decided on `planned_on`: a what-if

@@ -53,6 +53,7 @@ Report analyse(const StepGraph& graph, const Timeline& timeline, const InputName
   report.engine.representatives = graph.ranks.size();
   report.engine.events = timeline.events;
   for (const Rank& rank : graph.ranks) report.engine.folded = report.engine.folded || rank.count > 1;
+  report.memory_timeline = memory_timeline(graph, timeline, facts.passes);
   report.warnings = facts.warnings;
   for (std::string& warning : guardrails(graph, report)) report.warnings.push_back(std::move(warning));
   judge(report, {});

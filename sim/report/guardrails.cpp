@@ -12,8 +12,27 @@ namespace {
 
 using Warnings = std::vector<std::string>;
 
+// A plan whose own allocations fit may still leave no room for what the driver and the communication library take.
+void little_room(Warnings& warnings, const Report& report) {
+  double room = report.facts.gpu_memory_bytes, needed = 0;
+  if (room <= 0) return;
+  for (std::size_t r = 0; r < std::min(report.ranks.size(), report.facts.reserved.size()); ++r) {
+    double reserved = 0;
+    for (const auto& [kind, bytes] : report.facts.reserved[r]) reserved += bytes;
+    const double left = report.facts.gpu_memory_bytes - report.ranks[r].peak_memory_bytes;
+    if (left - reserved < room - needed) {
+      room = left;
+      needed = reserved;
+    }
+  }
+  if (room >= needed) return;
+  warnings.push_back(fmt::format("fits in memory with {} to spare, but CUDA context, communicators and fragmentation need about {} "
+                                 "beside (assumption: plan.memory)",
+                                 bytes_text(room), bytes_text(needed)));
+}
+
 void memory(Warnings& warnings, const Report& report) {
-  if (fits_in_memory(report)) return;
+  if (fits_in_memory(report)) return little_room(warnings, report);
   int over = 0;
   for (const RankRow& row : report.ranks) {
     if (row.peak_memory_bytes > report.facts.gpu_memory_bytes) over += row.count;
@@ -89,6 +108,12 @@ void nothing_to_compute(Warnings& warnings, const Report& report) {
 }
 
 }  // namespace
+
+Warnings memory_guardrails(const Report& report) {
+  Warnings warnings;
+  if (fits_in_memory(report)) little_room(warnings, report);
+  return warnings;
+}
 
 Warnings guardrails(const StepGraph& graph, const Report& report) {
   Warnings warnings;

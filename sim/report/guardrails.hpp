@@ -12,6 +12,9 @@ namespace stepsim {
 // longer than the step, utilisations above 1.
 std::vector<std::string> guardrails(const StepGraph& graph, const Report& report);
 
+// From memory alone: a plan that fits, and leaves no room for what stands beside it.
+std::vector<std::string> memory_guardrails(const Report& report);
+
 // From the verdict: where simulation and roofline disagree, and where neither side clearly wins.
 std::vector<std::string> verdict_guardrails(const Report& report);
 

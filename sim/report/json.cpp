@@ -102,6 +102,14 @@ Json wait_json(const WaitRow& row) {
           {"for_count", row.for_count}, {"for_stage", row.for_stage}, {"for_speed", row.for_speed}, {"wait_s", row.wait_s}};
 }
 
+// {"norm_bytes": 1.5, ...} of a rank; empty where nothing is known.
+Json with_unit(const std::vector<std::vector<std::pair<std::string, double>>>& ranks, std::size_t rank) {
+  Json json = Json::object();
+  if (rank >= ranks.size()) return json;
+  for (const auto& [kind, bytes] : ranks[rank]) json[kind + "_bytes"] = bytes;
+  return json;
+}
+
 Json memory_json(const Report& report) {
   const RankRow* fullest = fullest_rank(report);
   Json ranks = Json::array();
@@ -113,12 +121,23 @@ Json memory_json(const Report& report) {
                      {"count", known ? report.ranks[r].count : 0},
                      {"stage", known ? report.ranks[r].stage : 0},
                      {"peak_bytes", known ? report.ranks[r].peak_memory_bytes : 0},
-                     {"kinds", std::move(kinds)}});
+                     {"kinds", std::move(kinds)},
+                     {"activations", with_unit(report.facts.activation_parts, r)},
+                     {"reserved", with_unit(report.facts.reserved, r)}});
+  }
+  Json timeline = Json::array(), changes = Json::array();
+  for (const MemoryTimeline& line : report.memory_timeline) {
+    timeline.push_back({{"stage", line.stage}, {"rank", line.rank}, {"points", line.points}});
+  }
+  for (const FittingChange& change : report.fitting_changes) {
+    changes.push_back({{"set", change.sets}, {"peak_bytes", change.peak.value}, {"slower_estimate", change.slower}});
   }
   return {{"fits", fits_in_memory(report)},
           {"gpu_memory_bytes", report.facts.gpu_memory_bytes},
           {"peak_bytes", fullest == nullptr ? 0 : fullest->peak_memory_bytes},
-          {"ranks", std::move(ranks)}};
+          {"ranks", std::move(ranks)},
+          {"timeline", std::move(timeline)},
+          {"fitting_changes", std::move(changes)}};
 }
 
 Json path_json(const CriticalPath& path) {
@@ -208,6 +227,12 @@ std::string lines_of(const Json& json) {
   std::string text;
   write(json, 0, text);
   return text += '\n';
+}
+
+std::string memory_to_json(const Report& report) {
+  const Json json = {{"schema", "stepsim.memory/1"}, {"inputs", inputs_json(report.inputs)}, {"memory", memory_json(report)},
+                     {"warnings", report.warnings}};
+  return json.dump(2) + "\n";
 }
 
 std::string to_json(const Report& report) {

@@ -68,7 +68,11 @@ StepFacts read_facts(const Json& json) {
   flops.at("convention").get_to(facts.flops_convention);
   const Json& memory = json.at("memory");
   facts.gpu_memory_bytes = number(memory, "gpu_memory_bytes");
-  for (const Json& rank : memory.at("ranks")) facts.memory.push_back(without_unit(rank.at("kinds"), "_bytes"));
+  for (const Json& rank : memory.at("ranks")) {
+    facts.memory.push_back(without_unit(rank.at("kinds"), "_bytes"));
+    if (rank.contains("activations")) facts.activation_parts.push_back(without_unit(rank.at("activations"), "_bytes"));
+    if (rank.contains("reserved")) facts.reserved.push_back(without_unit(rank.at("reserved"), "_bytes"));
+  }
   return facts;
 }
 
@@ -141,6 +145,18 @@ CriticalPath read_path(const Json& json) {
   return path;
 }
 
+// What older files do not have.
+void read_memory(Report& report, const Json& json) {
+  for (const Json& line : json.value("timeline", Json::array())) {
+    report.memory_timeline.push_back({line.at("stage").get<int>(), line.at("rank").get<int>(),
+                                      line.at("points").get<std::vector<std::pair<double, double>>>()});
+  }
+  for (const Json& change : json.value("fitting_changes", Json::array())) {
+    report.fitting_changes.push_back({change.at("set").get<std::vector<std::string>>(), Bytes(number(change, "peak_bytes")),
+                                      number(change, "slower_estimate")});
+  }
+}
+
 Verdict read_verdict(const Json& json) {
   Verdict verdict;
   json.at("bound").get_to(verdict.bound);
@@ -181,6 +197,7 @@ Report read_report(const Json& json) {
                      .hbm_s = number(roofline, "hbm_s"),
                      .wire_s = by_tier(roofline, report.tiers, "_s"),
                      .bound = roofline.at("bound").get<std::string>()};
+  read_memory(report, json.at("memory"));
   report.verdict = read_verdict(json.at("verdict"));
   report.engine = read_engine(json.at("engine"));
   json.at("warnings").get_to(report.warnings);

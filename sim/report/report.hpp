@@ -9,6 +9,9 @@
 
 #include "sim/graph/step_graph.hpp"
 #include "sim/graph/timeline.hpp"
+#include "workloads/activations.hpp"
+#include "workloads/fit.hpp"
+#include "workloads/schedule.hpp"
 
 namespace stepsim {
 
@@ -23,6 +26,21 @@ struct InputNames {
   std::map<std::string, std::string> files;  // "model" -> file read
 };
 
+// What a pipeline rank's passes add to its memory and free.
+struct PassMemory {
+  double constant = 0;  // bytes, all step long
+  std::vector<ChunkActivations> chunks;
+  std::vector<Pass> order;
+};
+
+// Memory of one rank over the step: from each time on so many bytes.
+struct MemoryTimeline {
+  int stage = 0, rank = 0;  // pipeline rank; lowest real rank of the kind
+  std::vector<std::pair<double, double>> points;
+
+  bool operator==(const MemoryTimeline&) const = default;
+};
+
 // Facts of the step that a timeline does not hold.
 struct StepFacts {
   double tokens_per_step = 0;
@@ -33,6 +51,9 @@ struct StepFacts {
   double gpu_memory_bytes = 0;
   // Memory of each rank of the graph by kind ("weights", "activations", ...), bytes.
   std::vector<std::vector<std::pair<std::string, double>>> memory;  // [rank of the graph]
+  // The same of its activations by part, and of what is needed beside what it counts (context, communicators, ...).
+  std::vector<std::vector<std::pair<std::string, double>>> activation_parts, reserved;
+  std::vector<PassMemory> passes;  // [pipeline rank]
   std::vector<std::string> warnings;                                // from the checks of the inputs
 };
 
@@ -145,6 +166,8 @@ struct Report {
   std::map<std::string, double> phases;  // seconds of compute by phase, summed over ranks weighted by count / GPUs
   CriticalPath critical_path;
   Roofline roofline;
+  std::vector<MemoryTimeline> memory_timeline;  // of the first rank of each stage
+  std::vector<FittingChange> fitting_changes;   // of a plan that does not fit, where they were looked for
   Verdict verdict;
   EngineFacts engine;
   std::vector<std::string> warnings;  // guardrails included
@@ -164,10 +187,19 @@ Roofline roofline_of(const std::vector<RankRow>& ranks, const std::vector<std::s
 // Fills in report.verdict from measured elasticities (resource -> value); an empty map leaves it "unknown".
 void judge(Report& report, const std::map<std::string, double>& elasticities);
 
+// Memory of each stage's first rank over the step, from the times of its passes: states and buffers throughout, what a
+// forward pass keeps from its start until its backward pass has ended. At most `most_points` points a stage; of points
+// that lie closer, the highest and the lowest stay, so that peaks are never lost.
+std::vector<MemoryTimeline> memory_timeline(const StepGraph& graph, const Timeline& timeline, const std::vector<PassMemory>& passes,
+                                            int most_points = 500);
+
 // Writers.
 std::string to_text(const Report& report);                     // fits 100 columns
 std::string to_json(const Report& report);                     // schema stepsim.report/1
 std::string to_csv(const Report& report);                      // a row a rank
+std::string memory_text(const Report& report);                 // of a memory_report: tables of what stands in memory
+std::string memory_to_json(const Report& report);              // schema stepsim.memory/1
+std::string memory_to_csv(const Report& report);               // a row a pipeline rank
 std::string compare_text(const std::vector<Report>& reports);  // a row a plan, the verdict of each, the winner
 std::string compare_json(const std::vector<Report>& reports);  // {"schema": "stepsim.compare/1", "reports": [...], ...}
 std::string compare_csv(const std::vector<Report>& reports);

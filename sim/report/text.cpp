@@ -25,7 +25,7 @@ std::string what_does_not_fit(const Report& report) {
                           fullest.rank, bytes_text(fullest.peak_memory_bytes),
                           bytes_text(report.facts.gpu_memory_bytes)),
               page_width) +
-         "\n\n";
+         "\n" + fitting_section(report.fitting_changes) + "\n";
 }
 
 std::string title(const Report& report) {

@@ -14,5 +14,7 @@ std::string waits_section(const Report& report);  // who waits for whom
 std::string path_section(const Report& report);   // by kind, dimension, phase
 std::string links_section(const Report& report);  // the busiest
 std::string memory_section(const Report& report);
+std::string activations_section(const Report& report);  // of memory_section's activations
+std::string fitting_section(const std::vector<FittingChange>& changes);
 
 }  // namespace stepsim

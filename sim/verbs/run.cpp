@@ -20,6 +20,7 @@ int run(const Arguments& args, const std::string& program) {
   const Inputs inputs = load(args.inputs.complete(program));
   Options options = args.engine.options();
   options.explain_folding = args.explain_folding;
+  options.fitting_changes = true;
   const Simulation done = simulate(inputs, options);
   args.outputs.write("--json", [&] { return to_json(done.report); });
   args.outputs.write("--csv", [&] { return to_csv(done.report); });

@@ -25,6 +25,7 @@ const std::vector<Verb>& verbs();
 Verb run_verb();
 Verb compare_verb();
 Verb check_verb();
+Verb memory_verb();
 Verb model_verb();
 Verb schedule_verb();
 Verb whatif_verb();

@@ -7,6 +7,7 @@ const std::vector<Verb>& verbs() {
       run_verb(),
       compare_verb(),
       check_verb(),
+      memory_verb(),
       model_verb(),
       schedule_verb(),
       whatif_verb(),

@@ -155,8 +155,8 @@ TEST(Windows, CoreAttentionOfWindowedLayersIsSmaller) {
     return std::get<Kernel>(items[find(items, "core attention")].what).flops.value;
   };
   const double keys = (128 * 129 / 2.0 + (4096 - 128) * 128.0) / 4096;
-  EXPECT_DOUBLE_EQ(core(1), 4096 * 64 * 2 * keys * 128);  // block 1 is layer 0
-  EXPECT_DOUBLE_EQ(core(2), 4096 * 64 * 2 * 4097 / 2.0 * 128);
+  EXPECT_DOUBLE_EQ(core(1), 4096.0 * 64 * 2 * keys * 128);  // block 1 is layer 0
+  EXPECT_DOUBLE_EQ(core(2), 4096.0 * 64 * 2 * 4097 / 2.0 * 128);
 }
 
 // --- biases, norms, positions ---

@@ -29,6 +29,34 @@ TEST(Activations, GptLayer) {
   EXPECT_EQ(a.transient.value, kTokens * 2 * 4 * kHidden);  // the widest gradient: that of GELU's input
 }
 
+double part(const ActivationBytes& a, ActivationPart which) {
+  return a.kept_by[static_cast<std::size_t>(which)].value;
+}
+
+TEST(Activations, GptLayerByPart) {
+  const ActivationBytes a = make_blocks(gpt3(), one_gpu(2048, 2)).block(1).activations;
+  EXPECT_EQ(part(a, ActivationPart::norm), kTokens * 8 * kHidden);                      // inputs and outputs of two
+  EXPECT_EQ(part(a, ActivationPart::attention), kTokens * (8 * kHidden + 4 * kHeads));  // Q K V, output's input
+  EXPECT_EQ(part(a, ActivationPart::ffn), kTokens * 16 * kHidden);
+  EXPECT_EQ(part(a, ActivationPart::experts) + part(a, ActivationPart::head), 0);
+}
+
+TEST(Activations, PartsSumToAllUnderEveryPolicy) {
+  for (const Module module : {Module::norm, Module::attention, Module::mla_up, Module::swiglu, Module::ffn, Module::experts}) {
+    ParallelPlan plan = one_gpu(4096);
+    plan.parallel.expert = 64;
+    plan.recompute.modules = {module};
+    const BlockList blocks = make_blocks(deepseek_v3(), plan);
+    for (const Block& block : blocks.kinds) {
+      double sum = 0;
+      for (const Bytes bytes : block.activations.kept_by) sum += bytes.value;
+      EXPECT_EQ(sum, block.activations.kept.value);
+    }
+    EXPECT_GT(part(blocks.block(10).activations, ActivationPart::experts), 0);
+    EXPECT_EQ(part(blocks.block(62).activations, ActivationPart::head), blocks.block(62).activations.kept.value);
+  }
+}
+
 TEST(Activations, GptLayerUnderTensorParallelism) {
   ParallelPlan plan = one_gpu(2048, 2);
   plan.parallel.tensor = 8;
@@ -78,6 +106,7 @@ TEST(Activations, HeadHoldsLogitsWhileItRuns) {
   EXPECT_EQ(a.kept.value, 4096.0 * 2 * 2 * 16384);
   const double logits = 4096.0 * 128256 / 4;
   EXPECT_EQ(a.transient.value, logits * (2 + 4) + logits * 2);  // BF16 logits, FP32 softmax, their gradient
+  EXPECT_EQ(a.logits.value, logits * (2 + 4));
 }
 
 // --- states and peaks ---
@@ -177,15 +206,20 @@ TEST(Peak, SplitBackwardHoldsInputsAndGradientsUntilW) {
   const MemoryUse late = one_rank(
       plan, {forward(0), input(0), forward(1), input(1), forward(2), input(2), weight(0), weight(1), weight(2)});
   EXPECT_EQ(late.activations.value, 30 + 30 + 100);
+  EXPECT_EQ(late.activations_by.back().value, 30 + 30);  // wait for their weight gradients
   const MemoryUse early = one_rank(plan, {forward(0), input(0), weight(0), forward(1), input(1), weight(1)});
   EXPECT_EQ(early.activations.value, 100);
 }
 
 TEST(Peak, APairHoldsBothAndBothTransients) {
-  const ParallelPlan plan = one_gpu(2048);
-  const MemoryUse use = one_rank(plan, {forward(0), forward(1, 0, true), backward(0), backward(1)});
+  ParallelPlan plan = one_gpu(2048);
+  plan.overlap.expert = Overlap::Policy::paired;
+  const std::vector<Pass> order{forward(0), forward(1, 0, true), backward(0), backward(1)};
+  const MemoryUse use = one_rank(plan, order);
   EXPECT_EQ(use.activations.value, 200);
   EXPECT_EQ(use.transient.value, 14);
+  plan.overlap.expert = Overlap::Policy::blocking;  // one after the other
+  EXPECT_EQ(one_rank(plan, order).transient.value, 7);
 }
 
 // Two chunks a rank (as DualPipe's two directions): parameters of both; only a stage's own blocks are kept.
