@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +29,11 @@ Report shortened(Report report) {
     for (const RankRow& row : report.ranks) {
       if (memory.contains(row.rank)) report.facts.memory.push_back(memory.at(row.rank));
     }
+  }
+  if (report.waits.size() > most_rows) {
+    std::stable_sort(report.waits.begin(), report.waits.end(),
+                     [](const WaitRow& a, const WaitRow& b) { return a.wait_s > b.wait_s; });
+    report.waits.resize(most_rows);
   }
   if (report.links.size() > most_rows) report.links = link_kinds(report);
   return report;

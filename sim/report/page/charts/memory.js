@@ -3,11 +3,11 @@ import { bytes, escape, seconds } from '../format.js';
 import { color } from '../theme.js';
 import { axis_style, chart, tooltip_style } from './chart.js';
 
-const limit = (report) => ({
+const limit = (report, position) => ({
   silent: true,
   symbol: 'none',
   lineStyle: { color: color('bad'), width: 2 },
-  label: { formatter: `GPU: ${bytes(report.memory.gpu_memory_bytes)}`, color: color('ink') },
+  label: { position, formatter: `GPU: ${bytes(report.memory.gpu_memory_bytes)}`, color: color('ink') },
 });
 
 export function memory_peaks(report) {
@@ -36,7 +36,7 @@ export function memory_peaks(report) {
       barMaxWidth: 18,
       itemStyle: { color: color(`memory-${i % 8}`) },
       data: rows.map((r) => r.kinds[kind]),
-      markLine: i === 0 && room > 0 ? { ...limit(report), data: [{ xAxis: room }] } : undefined,
+      markLine: i === 0 && room > 0 ? { ...limit(report, 'start'), data: [{ xAxis: room }] } : undefined,
     })),
   }));
 }
@@ -65,7 +65,7 @@ export function memory_over_time(report) {
       lineStyle: { width: 1.5 },
       itemStyle: { color: color(`memory-${i % 8}`) },
       data: line.points,
-      markLine: i === 0 && room > 0 ? { ...limit(report), data: [{ yAxis: room }] } : undefined,
+      markLine: i === 0 && room > 0 ? { ...limit(report, 'insideEndTop'), data: [{ yAxis: room }] } : undefined,
     })),
   }));
 }

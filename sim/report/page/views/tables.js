@@ -40,6 +40,15 @@ export function ranks(report) {
       r.peak_memory_bytes > 0 ? bytes(r.peak_memory_bytes) : '–']));
 }
 
+export function waits(report) {
+  const rows = [...(report.waits ?? [])].sort((a, b) => b.wait_s - a.wait_s);
+  if (!rows.length) return null;
+  const who = (rank, count, stage) => `rank ${rank}${count > 1 ? ` (${number(count)} alike)` : ''}, stage ${stage}`;
+  return long_table('Who waits for whom in collectives; seconds of each rank that waits',
+    [['waits', 'left'], ['for', 'left'], ['its speed'], ['wait'], ['of the step']],
+    rows.map((w) => [who(w.rank, w.count, w.stage), who(w.for_rank, w.for_count, w.for_stage), percent(w.for_speed), seconds(w.wait_s), percent(w.wait_s / report.step_time_s)]));
+}
+
 export function chains(report) {
   const { chains: list } = report.critical_path;
   if (!list?.length) return null;
