@@ -129,7 +129,7 @@ Json overlap_json(const OverlapRow& row) {
           {"hidden_critical_s", row.hidden_critical_s},
           {"exposed_free_s", row.exposed_free_s},
           {"exposed_critical_s", row.exposed_critical_s},
-          {"median_slack_s", row.median_slack_s}};
+          {"mean_slack_s", row.mean_slack_s}};
 }
 
 // {3: 1.5} -> [{"rank": 3, "seconds": 1.5}]

@@ -134,7 +134,7 @@ OverlapRow read_overlap(const Json& json) {
           .hidden_critical_s = number(json, "hidden_critical_s"),
           .exposed_free_s = number(json, "exposed_free_s"),
           .exposed_critical_s = number(json, "exposed_critical_s"),
-          .median_slack_s = number(json, "median_slack_s")};
+          .mean_slack_s = number(json, "mean_slack_s")};
 }
 
 std::map<int, double> read_by_number(const Json& json, const char* key) {

@@ -11,21 +11,9 @@ namespace {
 using Key = std::pair<std::string, Dimension>;
 
 struct Sum {
-  OverlapRow row;
-  std::vector<std::pair<double, int>> slacks;  // of a call, and the ranks it stands for
+  OverlapRow row;    // sums until run() divides them
+  double calls = 0;  // weighted by the ranks that they stand for
 };
-
-double median(std::vector<std::pair<double, int>>& weighted) {
-  std::sort(weighted.begin(), weighted.end());
-  double weight = 0;
-  for (const auto& [value, count] : weighted) weight += count;
-  double before = 0;
-  for (const auto& [value, count] : weighted) {
-    before += count;
-    if (2 * before >= weight) return value;
-  }
-  return 0;
-}
 
 class Overlaps {
  public:
@@ -44,7 +32,7 @@ class Overlaps {
            {&sum.row.hidden_free_s, &sum.row.hidden_critical_s, &sum.row.exposed_free_s, &sum.row.exposed_critical_s}) {
         *part /= ranks;
       }
-      sum.row.median_slack_s = median(sum.slacks);
+      sum.row.mean_slack_s /= sum.calls;
       rows.push_back(std::move(sum.row));
     }
     const auto moving = [](const OverlapRow& r) {
@@ -69,7 +57,8 @@ class Overlaps {
       const bool critical = is_critical(slack_[r][i], timeline_);
       (critical ? sum.row.hidden_critical_s : sum.row.hidden_free_s) += count * hidden;
       (critical ? sum.row.exposed_critical_s : sum.row.exposed_free_s) += count * exposed;
-      sum.slacks.emplace_back(slack_[r][i], count);
+      sum.row.mean_slack_s += count * slack_[r][i];
+      sum.calls += count;
     }
   }
 

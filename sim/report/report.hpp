@@ -134,7 +134,7 @@ struct OverlapRow {
   std::string name, dimension;
   double hidden_free_s = 0, hidden_critical_s = 0;
   double exposed_free_s = 0, exposed_critical_s = 0;
-  double median_slack_s = 0;  // of its calls, weighted by ranks
+  double mean_slack_s = 0;  // of its calls
 
   bool operator==(const OverlapRow&) const = default;
 };

@@ -39,9 +39,9 @@ std::string overlap_section(const Report& report) {
     const OverlapRow& row = report.overlap[i];
     table.row({row.name, row.dimension, seconds_text(row.hidden_free_s), seconds_text(row.hidden_critical_s),
                seconds_text(row.exposed_free_s), seconds_text(row.exposed_critical_s),
-               seconds_text(row.median_slack_s)});
+               seconds_text(row.mean_slack_s)});
   }
-  std::string text = "What communication costs (mean of all GPUs; slack: median of its calls)\n" + table.text();
+  std::string text = "What communication costs (mean of all GPUs; slack: mean of its calls)\n" + table.text();
   if (report.overlap.size() > shown) {
     text += fmt::format("  ({} more kinds not shown; --json has all)\n", report.overlap.size() - shown);
   }

@@ -12,9 +12,9 @@ export function collectives(report) {
 
 export function overlap(report) {
   if (!report.overlap?.length) return null;
-  return long_table('What communication costs: mean of all GPUs; slack is the median of the calls',
+  return long_table('What communication costs: mean of all GPUs; slack is the mean of the calls',
     [['communication', 'left'], ['dimension', 'left'], ['hidden, free'], ['hidden, moved'], ['exposed, free'], ['exposed, paid'], ['slack']],
-    report.overlap.map((r) => [r.name, r.dimension, seconds(r.hidden_free_s), seconds(r.hidden_critical_s), seconds(r.exposed_free_s), seconds(r.exposed_critical_s), seconds(r.median_slack_s)]));
+    report.overlap.map((r) => [r.name, r.dimension, seconds(r.hidden_free_s), seconds(r.hidden_critical_s), seconds(r.exposed_free_s), seconds(r.exposed_critical_s), seconds(r.mean_slack_s)]));
 }
 
 export function resources(report) {
