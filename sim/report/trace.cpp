@@ -41,7 +41,9 @@ class Writer {
     }
     arrows(ranks);
     for (const MemoryLine& line : options.memory) {
-      if (std::find(ranks.begin(), ranks.end(), line.rank) != ranks.end()) memory(line);
+      for (const std::size_t r : ranks) {
+        if (graph_.ranks[r].original == line.rank) memory(r, line);
+      }
     }
     for (const std::size_t r : ranks) sms(r);
     for (const LinkRate& link : link_rates(graph_, timeline_, ranks)) {
@@ -173,8 +175,8 @@ class Writer {
     text_ += "}}";
   }
 
-  void memory(const MemoryLine& line) {
-    for (const auto& [time, bytes] : line.points) count(line.rank, "\"memory GB\"", time, "\"GB\":{:.6g}", bytes / 1e9);
+  void memory(std::size_t r, const MemoryLine& line) {
+    for (const auto& [time, bytes] : line.points) count(r, "\"memory GB\"", time, "\"GB\":{:.6g}", bytes / 1e9);
   }
 
   void sms(std::size_t r) {

@@ -14,7 +14,7 @@
 namespace stepsim {
 
 struct MemoryLine {
-  std::size_t rank = 0;                           // of the graph
+  int rank = 0;                                   // real rank, the lowest of its kind
   std::vector<std::pair<double, double>> points;  // s, bytes from then on
 };
 
