@@ -158,7 +158,13 @@ Simulation simulate(const Inputs& given, const Options& options) {
   Simulation out;
   if (options.explain_folding) out.folding = explained(step.graph);
   const bool folds_exactly = folds(step.graph);
-  out.graph = folded(std::move(step.graph), options.fold);
+  if (options.fold && folds_exactly) {
+    Folding folding = fold(step.graph);
+    out.graph = std::move(folding.graph);
+    out.rank_kind = std::move(folding.rank_color);
+  } else {
+    out.graph = std::move(step.graph);
+  }
   out.timeline = run(out.graph, options.engine);
   out.report = analyse(out.graph, out.timeline, names_of(inputs, options), facts_of(inputs, step, out.graph));
   if (options.fold && !folds_exactly) {

@@ -28,6 +28,7 @@ struct Options {
 struct Simulation {
   Report report;
   StepGraph graph;  // as run: folded or not
+  std::vector<std::int32_t> rank_kind;  // [real rank] -> rank of `graph`; empty when not folded
   Timeline timeline;
   std::string folding;  // explained, for people; empty unless wanted
 };

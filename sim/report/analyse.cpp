@@ -47,6 +47,7 @@ Report analyse(const StepGraph& graph, const Timeline& timeline, const InputName
   report.links = collect_links(graph, timeline);
   report.phases = phase_seconds(graph, timeline);
   report.critical_path = critical_path(graph, timeline);
+  report.overlap = collect_overlap(graph, timeline);
   report.roofline = roofline_of(report.ranks, report.tiers);
   report.engine.name = inputs.engine;
   report.engine.detail = inputs.detail;

@@ -1,6 +1,9 @@
 #include "sim/report/derived.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 
 namespace stepsim {
 namespace {
@@ -45,6 +48,38 @@ Shares mean_shares(const Report& report) {
   if (weight <= 0) return {};
   for (double* share : {&sum.compute, &sum.overlapped, &sum.exposed, &sum.wait, &sum.bubble}) *share /= weight;
   return sum;
+}
+
+std::vector<RankRow> rank_kinds(const Report& report) {
+  std::map<std::string, std::size_t> seen;
+  std::vector<RankRow> kinds;
+  for (const RankRow& row : report.ranks) {
+    std::string key = fmt::format("{} {:.6g} {:.6g}", row.stage, row.peak_memory_bytes, row.compute_s);
+    for (const double share : {row.overlapped_communication_s, row.exposed_communication_s, row.wait_s, row.bubble_s}) {
+      key += fmt::format(" {:.5f}", report.step_time_s > 0 ? share / report.step_time_s : 0);
+    }
+    const auto [found, isnew] = seen.try_emplace(key, kinds.size());
+    if (isnew) {
+      kinds.push_back(row);
+    } else {
+      kinds[found->second].count += row.count;
+    }
+  }
+  return kinds;
+}
+
+std::vector<LinkRow> link_kinds(const Report& report) {
+  std::map<std::string, std::size_t> seen;
+  std::vector<LinkRow> kinds;
+  for (const LinkRow& link : report.links) {
+    const auto [found, isnew] = seen.try_emplace(fmt::format("{} {:.6g} {:.6g}", link.tier, link.bytes, link.capacity), kinds.size());
+    if (isnew) {
+      kinds.push_back(link);
+    } else {
+      kinds[found->second].count += link.count;
+    }
+  }
+  return kinds;
 }
 
 const RankRow* fullest_rank(const Report& report) {

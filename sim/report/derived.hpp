@@ -19,6 +19,11 @@ struct Shares {
 };
 Shares mean_shares(const Report& report);
 
+// Rows of ranks that spend the step alike, to six digits, and of links alike, each with how many there are: an unfolded
+// run has a row for each of thousands of ranks.
+std::vector<RankRow> rank_kinds(const Report& report);
+std::vector<LinkRow> link_kinds(const Report& report);
+
 const RankRow* fullest_rank(const Report& report);  // with the highest memory peak; nullptr without rows
 bool fits_in_memory(const Report& report);          // true when the GPU's memory is not known
 

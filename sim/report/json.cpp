@@ -91,6 +91,7 @@ Json collective_json(const CollectiveRow& row) {
 Json link_json(const LinkRow& row) {
   return {{"name", row.name},
           {"wire", row.tier},
+          {"rank", row.rank},
           {"count", row.count},
           {"bytes", row.bytes},
           {"capacity_Bps", row.capacity},
@@ -140,9 +141,48 @@ Json memory_json(const Report& report) {
           {"fitting_changes", std::move(changes)}};
 }
 
+Json overlap_json(const OverlapRow& row) {
+  return {{"name", row.name},
+          {"dimension", row.dimension},
+          {"hidden_free_s", row.hidden_free_s},
+          {"hidden_critical_s", row.hidden_critical_s},
+          {"exposed_free_s", row.exposed_free_s},
+          {"exposed_critical_s", row.exposed_critical_s},
+          {"mean_slack_s", row.mean_slack_s}};
+}
+
+// {3: 1.5} -> [{"rank": 3, "seconds": 1.5}]
+Json by_number(const std::map<int, double>& values, const char* key) {
+  Json json = Json::array();
+  for (const auto& [number, seconds] : values) json.push_back({{key, number}, {"seconds", seconds}});
+  return json;
+}
+
+Json chain_json(const PathChain& chain) {
+  Json events = Json::array();
+  for (const PathEvent& e : chain.events) {
+    events.push_back({{"name", e.name},
+                      {"kind", e.kind},
+                      {"dimension", e.dimension},
+                      {"wire", e.wire},
+                      {"phase", e.phase},
+                      {"stage", e.stage},
+                      {"layer", e.layer},
+                      {"microbatch", e.microbatch},
+                      {"count", e.count},
+                      {"begin_s", e.begin_s},
+                      {"seconds", e.seconds}});
+  }
+  return {{"rank", chain.rank},
+          {"begin_s", chain.begin_s},
+          {"seconds", chain.seconds},
+          {"left_out_s", chain.left_out_s},
+          {"events", std::move(events)}};
+}
+
 Json path_json(const CriticalPath& path) {
-  Json parts = Json::array(), ranks = Json::array();
-  for (const auto& [rank, seconds] : path.by_rank) ranks.push_back({{"rank", rank}, {"seconds", seconds}});
+  Json parts = Json::array(), chains = Json::array();
+  for (const PathChain& chain : path.chains) chains.push_back(chain_json(chain));
   for (const PathPart& part : path.parts) {
     parts.push_back({{"kind", part.kind},
                      {"dimension", part.dimension},
@@ -155,7 +195,10 @@ Json path_json(const CriticalPath& path) {
           {"by_dimension", with_unit(path.by_dimension, "_s")},
           {"by_wire", with_unit(path.by_wire, "_s")},
           {"by_phase", with_unit(path.by_phase, "_s")},
-          {"by_rank", std::move(ranks)},
+          {"by_rank", by_number(path.by_rank, "rank")},
+          {"by_stage", by_number(path.by_stage, "stage")},
+          {"by_layer", by_number(path.by_layer, "layer")},
+          {"chains", std::move(chains)},
           {"parts", std::move(parts)}};
 }
 
@@ -203,6 +246,8 @@ Json json_of(const Report& report) {
   for (const RankRow& row : report.ranks) ranks.push_back(rank_json(report, row));
   for (const CollectiveRow& row : report.collectives) collectives.push_back(collective_json(row));
   for (const LinkRow& row : report.links) links.push_back(link_json(row));
+  Json overlap = Json::array();
+  for (const OverlapRow& row : report.overlap) overlap.push_back(overlap_json(row));
   return {{"schema", report_schema},
           {"inputs", inputs_json(report.inputs)},
           {"step_time_s", report.step_time_s},
@@ -215,6 +260,7 @@ Json json_of(const Report& report) {
           {"ranks", std::move(ranks)},
           {"phases", with_unit(report.phases, "_s")},
           {"collectives", std::move(collectives)},
+          {"overlap", std::move(overlap)},
           {"memory", memory_json(report)},
           {"critical_path", path_json(report.critical_path)},
           {"links", std::move(links)},

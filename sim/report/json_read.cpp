@@ -113,6 +113,7 @@ CollectiveRow read_collective(const Json& json) {
 LinkRow read_link(const Json& json) {
   return {.name = json.at("name").get<std::string>(),
           .tier = json.at("wire").get<std::string>(),
+          .rank = json.at("rank").get<int>(),
           .count = json.at("count").get<int>(),
           .bytes = number(json, "bytes"),
           .capacity = number(json, "capacity_Bps"),
@@ -130,13 +131,54 @@ WaitRow read_wait(const Json& json) {
           .wait_s = number(json, "wait_s")};
 }
 
+OverlapRow read_overlap(const Json& json) {
+  return {.name = json.at("name").get<std::string>(),
+          .dimension = json.at("dimension").get<std::string>(),
+          .hidden_free_s = number(json, "hidden_free_s"),
+          .hidden_critical_s = number(json, "hidden_critical_s"),
+          .exposed_free_s = number(json, "exposed_free_s"),
+          .exposed_critical_s = number(json, "exposed_critical_s"),
+          .mean_slack_s = number(json, "mean_slack_s")};
+}
+
+std::map<int, double> read_by_number(const Json& json, const char* key) {
+  std::map<int, double> values;
+  for (const Json& row : json) values[row.at(key).get<int>()] = number(row, "seconds");
+  return values;
+}
+
+PathChain read_chain(const Json& json) {
+  PathChain chain{.rank = json.at("rank").get<int>(),
+                  .begin_s = number(json, "begin_s"),
+                  .seconds = number(json, "seconds"),
+                  .events = {},
+                  .left_out_s = number(json, "left_out_s")};
+  for (const Json& e : json.at("events")) {
+    chain.events.push_back({.name = e.at("name").get<std::string>(),
+                            .kind = e.at("kind").get<std::string>(),
+                            .dimension = e.at("dimension").get<std::string>(),
+                            .wire = e.at("wire").get<std::string>(),
+                            .phase = e.at("phase").get<std::string>(),
+                            .stage = e.at("stage").get<int>(),
+                            .layer = e.at("layer").get<int>(),
+                            .microbatch = e.at("microbatch").get<int>(),
+                            .count = e.at("count").get<int>(),
+                            .begin_s = number(e, "begin_s"),
+                            .seconds = number(e, "seconds")});
+  }
+  return chain;
+}
+
 CriticalPath read_path(const Json& json) {
   CriticalPath path;
   path.by_kind = map_of(json.at("by_kind"), "_s");
   path.by_dimension = map_of(json.at("by_dimension"), "_s");
   path.by_wire = map_of(json.at("by_wire"), "_s");
   path.by_phase = map_of(json.at("by_phase"), "_s");
-  for (const Json& rank : json.at("by_rank")) path.by_rank[rank.at("rank").get<int>()] = number(rank, "seconds");
+  path.by_rank = read_by_number(json.at("by_rank"), "rank");
+  path.by_stage = read_by_number(json.at("by_stage"), "stage");
+  path.by_layer = read_by_number(json.at("by_layer"), "layer");
+  for (const Json& chain : json.at("chains")) path.chains.push_back(read_chain(chain));
   for (const Json& part : json.at("parts")) {
     path.parts.push_back({part.at("kind").get<std::string>(), part.at("dimension").get<std::string>(),
                           part.at("wire").get<std::string>(), part.at("phase").get<std::string>(),
@@ -187,6 +229,7 @@ Report read_report(const Json& json) {
   json.at("wires").get_to(report.tiers);
   for (const Json& row : json.at("ranks")) report.ranks.push_back(read_rank(row, report.tiers));
   for (const Json& row : json.at("collectives")) report.collectives.push_back(read_collective(row));
+  for (const Json& row : json.at("overlap")) report.overlap.push_back(read_overlap(row));
   for (const Json& row : json.at("links")) report.links.push_back(read_link(row));
   for (const Json& row : json.at("waits")) report.waits.push_back(read_wait(row));
   report.phases = map_of(json.at("phases"), "_s");

@@ -17,6 +17,7 @@ std::vector<LinkRow> collect_links(const StepGraph& graph, const Timeline& timel
     const double room = capacity * timeline.end;
     rows.push_back({.name = link.name,
                     .tier = link.tier < 0 ? "" : graph.tiers[static_cast<std::size_t>(link.tier)],
+                    .rank = link.owner < 0 ? -1 : graph.ranks[static_cast<std::size_t>(link.owner)].original,
                     .count = link.count,
                     .bytes = bytes[i],
                     .capacity = capacity,

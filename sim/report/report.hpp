@@ -1,4 +1,4 @@
-// Timeline -> numbers. Report is plain data; text, JSON, CSV and trace are written from it.
+// Timeline -> numbers. Report is plain data; text, JSON, CSV and HTML are written from it.
 #pragma once
 
 #include <cstdint>
@@ -89,6 +89,7 @@ struct CollectiveRow {
 
 struct LinkRow {
   std::string name, tier;
+  int rank = -1;  // whose own port it is (lowest real rank of its kind); -1: shared
   int count = 1;
   double bytes = 0;
   double capacity = 0;     // its mean over the step
@@ -112,16 +113,51 @@ struct WaitRow {
 struct PathPart {
   std::string kind;       // compute | transfer | delay | other (a gap, which no engine leaves)
   std::string dimension;  // of a transfer, else "none"
-  std::string wire;  // the wire that limits it, "latency", or "formula" (a closed form names no link); "" for compute
+  // Of a transfer: "latency" while it pays its latency, then the wire that limits it when it has its links to itself, or
+  // "formula" (a closed form names no link). "" for the others.
+  std::string wire;
   std::string phase;
   int rank = 0;
   double seconds = 0;
 };
 
+// Events of the path in succession that do the same: one of them, or several of one name and layer.
+struct PathEvent {
+  std::string name, kind, dimension, wire, phase;  // wire: the one that takes most of it
+  int stage = -1, layer = -1, microbatch = -1;  // -1: does not apply, or differs among them
+  int count = 1;
+  double begin_s = 0, seconds = 0;
+
+  bool operator==(const PathEvent&) const = default;
+};
+
+// A stretch of the path on one rank: where it leaves, another rank was waited for.
+struct PathChain {
+  int rank = 0;
+  double begin_s = 0, seconds = 0;
+  std::vector<PathEvent> events;  // the longest, in order of time
+  double left_out_s = 0;          // of its other events
+
+  bool operator==(const PathChain&) const = default;
+};
+
 struct CriticalPath {
   std::vector<PathPart> parts;  // from the first to the last event; seconds sum to the step time
   std::map<std::string, double> by_kind, by_dimension, by_wire, by_phase;
-  std::map<int, double> by_rank;
+  std::map<int, double> by_rank, by_stage, by_layer;  // stage and layer of the op, -1: it has none
+  std::vector<PathChain> chains;                      // the longest first
+};
+
+// Communication of one kind, s, mean over GPUs: whether it moves under compute (hidden) or not (exposed), and whether
+// the end of the step depends on it. Slack: how long an event could grow without moving the end. A hidden transfer with
+// slack costs nothing; a hidden one without slack only moves the waiting: what it delays waits elsewhere.
+struct OverlapRow {
+  std::string name, dimension;
+  double hidden_free_s = 0, hidden_critical_s = 0;
+  double exposed_free_s = 0, exposed_critical_s = 0;
+  double mean_slack_s = 0;  // of its calls
+
+  bool operator==(const OverlapRow&) const = default;
 };
 
 struct Roofline {  // of the worst rank
@@ -165,6 +201,7 @@ struct Report {
   std::vector<WaitRow> waits;            // by rank, the longest first
   std::map<std::string, double> phases;  // seconds of compute by phase, summed over ranks weighted by count / GPUs
   CriticalPath critical_path;
+  std::vector<OverlapRow> overlap;  // most communication first
   Roofline roofline;
   std::vector<MemoryTimeline> memory_timeline;  // of the first rank of each stage
   std::vector<FittingChange> fitting_changes;   // of a plan that does not fit, where they were looked for
@@ -182,6 +219,7 @@ std::vector<CollectiveRow> collect_collectives(const StepGraph& graph, const Tim
 std::vector<WaitRow> who_waits(const StepGraph& graph, const Timeline& timeline);
 std::vector<LinkRow> collect_links(const StepGraph& graph, const Timeline& timeline);
 CriticalPath critical_path(const StepGraph& graph, const Timeline& timeline);
+std::vector<OverlapRow> collect_overlap(const StepGraph& graph, const Timeline& timeline);
 Roofline roofline_of(const std::vector<RankRow>& ranks, const std::vector<std::string>& tiers);
 
 // Fills in report.verdict from measured elasticities (resource -> value); an empty map leaves it "unknown".
@@ -203,9 +241,6 @@ std::string memory_to_csv(const Report& report);               // a row a pipeli
 std::string compare_text(const std::vector<Report>& reports);  // a row a plan, the verdict of each, the winner
 std::string compare_json(const std::vector<Report>& reports);  // {"schema": "stepsim.compare/1", "reports": [...], ...}
 std::string compare_csv(const std::vector<Report>& reports);
-// Chrome trace-event JSON: a process a rank, a thread a stream. Times in us. A graph of more than `most_events` events
-// shows the first rank of each program and speed, and says so in "otherData".
-std::string to_trace(const StepGraph& graph, const Timeline& timeline, std::uint64_t most_events = 2'000'000);
 // Inverse of to_json, for reports that cross processes or files. Throws std::invalid_argument on any other text.
 Report report_from_json(const std::string& text);
 

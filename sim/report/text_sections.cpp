@@ -21,25 +21,6 @@ std::string left_out(std::size_t count, std::string_view what) {
              : fmt::format("  ({} more {} not shown; --json has all)\n", number_text(static_cast<double>(count)), what);
 }
 
-// Rows of ranks that spend the step alike, to six digits: an unfolded run has a row for each of thousands of ranks.
-std::vector<RankRow> kinds_of(const Report& report) {
-  std::map<std::string, std::size_t> seen;
-  std::vector<RankRow> kinds;
-  for (const RankRow& row : report.ranks) {
-    std::string key = fmt::format("{} {:.6g} {:.6g}", row.stage, row.peak_memory_bytes, row.compute_s);
-    for (const double share : {row.overlapped_communication_s, row.exposed_communication_s, row.wait_s, row.bubble_s}) {
-      key += fmt::format(" {:.5f}", report.step_time_s > 0 ? share / report.step_time_s : 0);
-    }
-    const auto [found, isnew] = seen.try_emplace(key, kinds.size());
-    if (isnew) {
-      kinds.push_back(row);
-    } else {
-      kinds[found->second].count += row.count;
-    }
-  }
-  return kinds;
-}
-
 // The kinds with the most and the least of each part of the split, filled up from the first to `most_rows`.
 std::vector<std::size_t> extremes(const std::vector<RankRow>& kinds) {
   std::set<std::size_t> chosen;
@@ -85,7 +66,7 @@ std::string short_operation(const std::string& operation) {
 }  // namespace
 
 std::string ranks_section(const Report& report) {
-  const auto kinds = kinds_of(report);
+  const auto kinds = rank_kinds(report);
   if (kinds.empty()) return "";
   Table table({{"stage"},
                {"ranks"},
@@ -173,25 +154,22 @@ std::string path_section(const Report& report) {
   line("by dimension", path.by_dimension);
   line("by wire", path.by_wire);
   line("by phase", path.by_phase);
-  std::map<std::string, double> ranks;
-  for (const auto& [rank, seconds] : path.by_rank) ranks[fmt::format("rank {}", rank)] = seconds;
-  line("by rank", path.by_rank.size() > 1 ? ranks : std::map<std::string, double>{});
+  const auto numbered = [&](const char* what, const std::map<int, double>& parts) {
+    std::map<std::string, double> named;
+    for (const auto& [number, seconds] : parts) {
+      named[number < 0 ? fmt::format("no {}", what) : fmt::format("{} {}", what, number)] = seconds;
+    }
+    line(fmt::format("by {}", what), parts.size() > 1 ? named : std::map<std::string, double>{});
+  };
+  numbered("stage", path.by_stage);
+  numbered("layer", path.by_layer);
+  numbered("rank", path.by_rank);
   return text;
 }
 
 std::string links_section(const Report& report) {
   constexpr std::size_t most_links = 6;
-  std::map<std::string, std::size_t> seen;
-  std::vector<LinkRow> kinds;  // links alike to six digits count as one row
-  for (const LinkRow& link : report.links) {
-    const auto key = fmt::format("{} {:.6g} {:.6g}", link.tier, link.bytes, link.capacity);
-    const auto [found, isnew] = seen.try_emplace(key, kinds.size());
-    if (isnew) {
-      kinds.push_back(link);
-    } else {
-      kinds[found->second].count += link.count;
-    }
-  }
+  const std::vector<LinkRow> kinds = link_kinds(report);
   if (kinds.empty()) return "";
   Table table({{"link", true, true}, {"wire", true, true}, {"alike"}, {"bytes"}, {"capacity"}, {"busy"}});
   const std::size_t shown = std::min(most_links, kinds.size());

@@ -12,6 +12,8 @@ std::string resources_section(const Report& report);  // roofline, elasticity an
 std::string collectives_section(const Report& report);
 std::string waits_section(const Report& report);  // who waits for whom
 std::string path_section(const Report& report);   // by kind, dimension, phase
+std::string overlap_section(const Report& report);  // what it costs, a row a kind of communication
+std::string chains_section(const Report& report);   // the longest stretches of the path, with their events
 std::string links_section(const Report& report);  // the busiest
 std::string memory_section(const Report& report);
 std::string activations_section(const Report& report);  // of memory_section's activations

@@ -1,16 +1,18 @@
-// Chrome trace-event JSON, as Perfetto reads it: a process a rank, a thread a stream, a complete event ("X") an op.
-// Format: "Trace Event Format", Google, the document that https://ui.perfetto.dev and chrome://tracing follow.
+#include "sim/report/trace.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "sim/report/calls.hpp"
-#include "sim/report/report.hpp"
+#include "sim/report/trace_counters.hpp"
 
 namespace stepsim {
 namespace {
@@ -30,12 +32,23 @@ class Writer {
     for (const std::string& label : graph.labels) labels_.push_back(as_json(label));
   }
 
-  std::string run(const std::vector<std::size_t>& ranks, const std::string& note) {
+  std::string run(const TraceOptions& options, const std::vector<std::size_t>& ranks, const std::string& note) {
     text_ = "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"note\":" + as_json(note) + "},\"traceEvents\":[";
     for (const std::size_t r : ranks) {
       name(r);
       const Program& program = program_of(graph_, r);
       for (std::size_t i = 0; i < program.ops.size(); ++i) slices(r, program.ops[i], timeline_.spans[r][i]);
+    }
+    arrows(ranks);
+    for (const MemoryLine& line : options.memory) {
+      for (const std::size_t r : ranks) {
+        if (graph_.ranks[r].original == line.rank) memory(r, line);
+      }
+    }
+    for (const std::size_t r : ranks) sms(r);
+    for (const LinkRate& link : link_rates(graph_, timeline_, ranks)) {
+      const std::string counter = as_json(link.name + " GB/s");
+      for (const auto& [time, rate] : link.points) count(link.rank, counter, time, "\"GB/s\":{:.6g}", rate / 1e9);
     }
     text_ += "\n]}\n";
     return std::move(text_);
@@ -114,6 +127,64 @@ class Writer {
     close();
   }
 
+  // A message's arrow runs from its slice on the sender to its slice on the receiver. Both begin together.
+  void arrows(const std::vector<std::size_t>& ranks) {
+    std::vector<bool> shown(graph_.ranks.size(), false);
+    for (const std::size_t r : ranks) shown[r] = true;
+    const CallIndex calls(graph_);
+    long long id = 0;
+    for (const Group& group : graph_.groups) {
+      if (group.endpoints.size() != 2) continue;
+      const auto first = static_cast<std::size_t>(group.endpoints[0].rank);
+      const auto second = static_cast<std::size_t>(group.endpoints[1].rank);
+      if (!shown[first] || !shown[second]) continue;
+      const auto& here = calls.calls(graph_.ranks[first].program, group.endpoints[0].slot);
+      const auto& there = calls.calls(graph_.ranks[second].program, group.endpoints[1].slot);
+      for (std::size_t n = 0; n < std::min(here.size(), there.size()); ++n) {
+        const Op& op = program_of(graph_, first).ops[static_cast<std::size_t>(here[n])];
+        if (pattern_of(group, op).operation != point_to_point) continue;
+        const Op& other = program_of(graph_, second).ops[static_cast<std::size_t>(there[n])];
+        const Span& span = timeline_.spans[first][static_cast<std::size_t>(here[n])];
+        const long long at = nanoseconds(span.start);
+        if (nanoseconds(span.end) <= at) continue;  // no slice to bind to
+        const bool reversed = receives(first, op);
+        arrow('s', id, at, reversed ? second : first, reversed ? other : op);
+        arrow('f', id, at, reversed ? first : second, reversed ? op : other);
+        ++id;
+      }
+    }
+  }
+
+  bool receives(std::size_t rank, const Op& op) const {
+    return program_of(graph_, rank).streams[op.stream].name.find("receive") != std::string::npos;
+  }
+
+  void arrow(char phase, long long id, long long at, std::size_t r, const Op& op) {
+    begin_event();
+    print(R"({{"name":"message","cat":"message","ph":"{}","id":{},"ts":{}.{:03},"pid":{},"tid":{}{}}})", phase, id,
+          at / 1000, at % 1000, graph_.ranks[r].original, op.stream, phase == 'f' ? R"(,"bp":"e")" : "");
+  }
+
+  template <typename... Args>
+  void count(std::size_t r, std::string_view counter, double time, fmt::format_string<Args...> values, Args&&... args) {
+    begin_event();
+    const long long at = nanoseconds(time);
+    print(R"({{"name":{},"ph":"C","ts":{}.{:03},"pid":{},"args":{{)", counter, at / 1000, at % 1000,
+          graph_.ranks[r].original);
+    print(values, std::forward<Args>(args)...);
+    text_ += "}}";
+  }
+
+  void memory(std::size_t r, const MemoryLine& line) {
+    for (const auto& [time, bytes] : line.points) count(r, "\"memory GB\"", time, "\"GB\":{:.6g}", bytes / 1e9);
+  }
+
+  void sms(std::size_t r) {
+    const SmsInUse use = sms_in_use(graph_, timeline_, r);
+    for (const auto& [time, sms] : use.compute) count(r, "\"SMs computing\"", time, "\"SMs\":{}", sms);
+    for (const auto& [time, sms] : use.communication) count(r, "\"SMs communicating\"", time, "\"SMs\":{}", sms);
+  }
+
   const StepGraph& graph_;
   const Timeline& timeline_;
   const std::string compute_ = "\"compute\"", delay_ = "\"delay\"", wait_ = "\"wait\"", posted_ = "\"posted\"";
@@ -124,20 +195,24 @@ class Writer {
 
 }  // namespace
 
-std::string to_trace(const StepGraph& graph, const Timeline& timeline, std::uint64_t most_events) {
-  std::vector<std::size_t> ranks;
-  std::string note = "every rank of the simulated graph";
-  if (count_events(graph) <= most_events) {
-    for (std::size_t r = 0; r < graph.ranks.size(); ++r) ranks.push_back(r);
-  } else {
+std::string to_trace(const StepGraph& graph, const Timeline& timeline, const TraceOptions& options) {
+  std::vector<std::size_t> ranks = options.ranks;
+  std::string note = options.note;
+  if (ranks.empty() && count_events(graph) <= options.most_events) {
+    ranks.resize(graph.ranks.size());
+    std::iota(ranks.begin(), ranks.end(), std::size_t{0});
+    if (note.empty()) note = "every rank of the simulated graph";
+  } else if (ranks.empty()) {
     // A trace of thousands of ranks opens nowhere: one rank of each program and speed tells the same.
     std::set<std::pair<std::int32_t, double>> seen;
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
       if (seen.insert({graph.ranks[r].program, graph.ranks[r].speed}).second) ranks.push_back(r);
     }
-    note = fmt::format("{} of {} ranks: the first of each program and speed", ranks.size(), graph.ranks.size());
+    if (note.empty()) {
+      note = fmt::format("{} of {} ranks: the first of each program and speed", ranks.size(), graph.ranks.size());
+    }
   }
-  return Writer(graph, timeline).run(ranks, note);
+  return Writer(graph, timeline).run(options, ranks, note);
 }
 
 }  // namespace stepsim

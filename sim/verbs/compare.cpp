@@ -3,6 +3,7 @@
 
 #include "sim/vary.hpp"
 #include "sim/verbs/arguments.hpp"
+#include "sim/verbs/pages.hpp"
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
@@ -38,14 +39,19 @@ std::vector<Inputs> load_all(const Arguments& args, const std::string& program) 
 
 int run(const Arguments& args, const std::string& program) {
   args.outputs.require_writable();
+  require_pages(args.outputs);
   const std::vector<Inputs> inputs = load_all(args, program);
   std::vector<Report> reports;
+  std::vector<PagePlan> pages;
   for (const Inputs& in : inputs) {
     spdlog::info("{} of {}: {}", reports.size() + 1, inputs.size(), in.name);
-    reports.push_back(simulate(in, args.engine.options()).report);
+    Simulation done = simulate(in, args.engine.options());
+    if (args.outputs.wants("--html")) pages.push_back(page_plan(done, in, most_page_items / inputs.size()));
+    reports.push_back(std::move(done.report));
   }
   args.outputs.write("--json", [&] { return compare_json(reports); });
   args.outputs.write("--csv", [&] { return compare_csv(reports); });
+  args.outputs.write("--html", [&] { return compare_html(pages); });
   if (!args.outputs.wants_standard_output()) write_output("-", compare_text(reports));
   return 0;
 }
@@ -59,6 +65,7 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   args->engine.declare(verb);
   args->outputs.declare(verb, "--json", "write all reports as JSON to this file (-: standard output)");
   args->outputs.declare(verb, "--csv", "write a row a plan as CSV");
+  args->outputs.declare(verb, "--html", "write the plans side by side as one HTML file that works offline");
   return [args, program] { return run(*args, program); };
 }
 

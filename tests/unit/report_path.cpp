@@ -31,17 +31,66 @@ TEST(ReportPath, FollowsTheMemberThatCameLast) {
   EXPECT_EQ(path.by_phase, (std::map<std::string, double>{{"backward", 3}, {"forward", 3}, {"other", 6}}));
 }
 
+// The message takes [6, 9] on the path, and 300 bytes.
 TEST(ReportPath, NamesWhatLimitsATransfer) {
   auto e = toy::two_ranks();
   Part& message = e.graph.groups[1].patterns[0].parts[0];
-  message.alpha = 3.5;  // of 6.5 s
-  EXPECT_EQ(critical_path(e.graph, e.timeline).parts[3].wire, "latency");
-  message.alpha = 2.5;  // of 5.5 s
-  EXPECT_EQ(critical_path(e.graph, e.timeline).parts[3].wire, "nvlink");
-  e.graph.groups[1].patterns[0].parts.push_back(toy::part({{1, 1}}, 1));  // 300 / 50 = 6 s
-  EXPECT_EQ(critical_path(e.graph, e.timeline).parts[3].wire, "infiniband");
+  message.alpha = 3.5;  // more than it took
+  EXPECT_EQ(critical_path(e.graph, e.timeline).by_wire, (std::map<std::string, double>{{"infiniband", 2}, {"latency", 3}}));
+  message.alpha = 1;
+  const CriticalPath path = critical_path(e.graph, e.timeline);
+  EXPECT_EQ(path.by_wire, (std::map<std::string, double>{{"infiniband", 2}, {"latency", 1}, {"nvlink", 2}}));
+  expect_part(path.parts[3], "transfer", "pipeline", "latency", 0, 1);
+  expect_part(path.parts[4], "transfer", "pipeline", "nvlink", 0, 2);
+  message.alpha = 0;
+  e.graph.groups[1].patterns[0].parts.push_back(toy::part({{1, 1}}, 1));  // 300 / 50 = 6 s, the other 3 s
+  EXPECT_EQ(critical_path(e.graph, e.timeline).by_wire, (std::map<std::string, double>{{"infiniband", 5}}));
   e.graph.groups[1].patterns[0].parts = {toy::part({}, 0, 0, 0.01)};  // no link is named
   EXPECT_EQ(critical_path(e.graph, e.timeline).parts[3].wire, "formula");
+}
+
+TEST(ReportPath, GroupsByStageAndLayerAndListsStretches) {
+  const auto e = toy::two_ranks();
+  const CriticalPath path = critical_path(e.graph, e.timeline);
+  EXPECT_EQ(path.by_stage, (std::map<int, double>{{-1, 6}, {0, 3}, {1, 3}}));  // delay and transfers have no stage here
+  EXPECT_EQ(path.by_layer, (std::map<int, double>{{-1, 6}, {1, 6}}));
+  // Rank 1 [0, 3], rank 0 [3, 9], rank 1 [9, 12]: the longest first, of equals the earlier.
+  ASSERT_EQ(path.chains.size(), 3u);
+  EXPECT_EQ(path.chains[0].rank, 0);
+  EXPECT_EQ(path.chains[0].begin_s, 3);
+  EXPECT_EQ(path.chains[0].seconds, 6);
+  ASSERT_EQ(path.chains[0].events.size(), 2u);
+  EXPECT_EQ(path.chains[0].events[0].name, "layer");
+  EXPECT_EQ(path.chains[0].events[0].phase, "backward");
+  EXPECT_EQ(path.chains[0].events[1].name, "activations");
+  EXPECT_EQ(path.chains[0].events[1].wire, "nvlink");
+  EXPECT_EQ(path.chains[1].begin_s, 0);
+  EXPECT_EQ(path.chains[1].events[1].name, "parameters");
+  EXPECT_EQ(path.chains[2].events[0].microbatch, 0);
+  EXPECT_EQ(path.chains[2].left_out_s, 0);
+}
+
+// 30 events of 1, 2, .. 30 s on one rank: the 20 longest stay, in order; 1 + .. + 10 = 55 s are left out.
+TEST(ReportPath, LongStretchesKeepTheirLongestEvents) {
+  StepGraph graph;
+  graph.labels = {"", "even", "odd"};
+  std::vector<Op> ops;
+  Timeline timeline{.end = 0, .spans = {{}}, .events = 30};
+  for (int i = 30; i >= 1; --i) {
+    ops.push_back(toy::timed(OpKind::compute, 0, i));
+    ops.back().tags.label = 1 + i % 2;
+    timeline.spans[0].push_back({timeline.end, timeline.end, timeline.end + i});
+    timeline.end += i;
+  }
+  graph.programs = {toy::program("p", 0, {{"compute", Dimension::none}}, ops)};
+  graph.ranks = {{}};
+  const CriticalPath path = critical_path(graph, timeline);
+  ASSERT_EQ(path.chains.size(), 1u);
+  ASSERT_EQ(path.chains[0].events.size(), 20u);
+  EXPECT_EQ(path.chains[0].events.front().seconds, 30);
+  EXPECT_EQ(path.chains[0].events.back().seconds, 11);
+  EXPECT_EQ(path.chains[0].left_out_s, 55);
+  EXPECT_EQ(path.chains[0].seconds, 465);
 }
 
 TEST(ReportPath, AGapIsShownAndNotHidden) {

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# --html: one file that draws in a browser, without errors and without any request.
+set -u
+modules=$(dirname "$STEPSIM")/page/node_modules
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+failures=0
+fail() { echo "$*"; ((++failures)); }
+
+if [[ ! -d $modules ]]; then  # built without npm: refused, before anything is simulated
+  "$STEPSIM" run deepseek-v3-dualpipe --html page.html >out 2>err
+  (($? == 2)) || fail "no refusal: $(cat err)"
+  grep -qF "built without HTML reports" err || fail "no reason: $(cat err)"
+  ((failures == 0)) || exit 1
+  echo "skipped: this build has no HTML reports"
+  exit 77
+fi
+
+small=(--set model.layers=8 --set cluster.nodes=8 --set plan.parallel.pipeline=4 --set plan.parallel.expert=16
+       --set plan.parallel.data=auto --set plan.stage_layers=auto --set plan.batch.global_sequences=128)
+"$STEPSIM" run deepseek-v3-dualpipe "${small[@]}" --html page.html >out 2>err || fail "run: exit $?: $(cat err)"
+"$STEPSIM" compare deepseek-v3-dualpipe "${small[@]}" --vary plan.schedule=dualpipe,1f1b --elasticities off --html both.html >out 2>err ||
+  fail "compare: exit $?: $(cat err)"
+# Nothing of the page names a place to load from; licences and namespaces of the bundled library may name their home.
+grep -oE '(src|href)="[^"]*"' page.html both.html && fail "the page loads something"
+"$STEPSIM" run deepseek-v3-dualpipe --html - --json - >out 2>err && fail "two outputs on standard output"
+((failures == 0)) || exit 1
+
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
+  echo "skipped: no chromium to look at the pages with"
+  exit 77
+}
+for page in page both; do
+  node "$STEPSIM_SOURCE_DIR/tests/page/look.mjs" "$modules" "$chromium" $page.html || fail "$page.html"
+done
+exit $((failures > 0))
