@@ -14,11 +14,11 @@
 namespace stepsim {
 namespace {
 
-struct Change {
+struct Remedy {
   std::vector<std::string> sets;
   std::function<void(ParallelPlan&)> apply;
 };
-using Changes = std::vector<Change>;
+using Remedies = std::vector<Remedy>;
 
 std::string list_of(const std::set<Module>& modules) {
   std::vector<std::string_view> names;
@@ -26,7 +26,7 @@ std::string list_of(const std::set<Module>& modules) {
   return fmt::format("plan.recompute=[{}]", fmt::join(names, ", "));
 }
 
-void add_recompute(Changes& changes, const ParallelPlan& plan, const ModelSpec& model) {
+void add_recompute(Remedies& changes, const ParallelPlan& plan, const ModelSpec& model) {
   if (plan.recompute.full) return;
   std::vector<Module> modules{Module::norm, Module::swiglu, Module::attention, Module::ffn};
   if (model.attention.kind == Attention::Kind::mla) modules.push_back(Module::mla_up);
@@ -48,14 +48,14 @@ void add_recompute(Changes& changes, const ParallelPlan& plan, const ModelSpec& 
 }
 
 // One degree times 2, 4, 8 and so on.
-void add_degree(Changes& changes, const ParallelPlan& plan, const char* key, int Parallel::*degree, int most = 8) {
+void add_degree(Remedies& changes, const ParallelPlan& plan, const char* key, int Parallel::*degree, int most = 8) {
   for (int factor = 2; factor <= most; factor *= 2) {
     const int value = plan.parallel.*degree * factor;
     changes.push_back({{fmt::format("plan.parallel.{}={}", key, value)}, [=](ParallelPlan& p) { p.parallel.*degree = value; }});
   }
 }
 
-void add_parallel(Changes& changes, const ParallelPlan& plan, const ModelSpec& model, const ClusterSpec& cluster) {
+void add_parallel(Remedies& changes, const ParallelPlan& plan, const ModelSpec& model, const ClusterSpec& cluster) {
   const Parallel& p = plan.parallel;
   for (int zero = p.zero + 1; zero <= 3; ++zero) {
     changes.push_back({{fmt::format("plan.parallel.zero={}", zero)}, [zero](ParallelPlan& q) { q.parallel.zero = zero; }});
@@ -85,7 +85,7 @@ void add_parallel(Changes& changes, const ParallelPlan& plan, const ModelSpec& m
   }
 }
 
-void add_batch_and_schedule(Changes& changes, const ParallelPlan& plan) {
+void add_batch_and_schedule(Remedies& changes, const ParallelPlan& plan) {
   for (int sequences = plan.batch.microbatch_sequences / 2; sequences >= 1; sequences /= 2) {
     changes.push_back({{fmt::format("plan.batch.microbatch_sequences={}", sequences)},
                        [sequences](ParallelPlan& p) { p.batch.microbatch_sequences = sequences; }});
@@ -106,7 +106,7 @@ void add_batch_and_schedule(Changes& changes, const ParallelPlan& plan) {
   }
 }
 
-void add_formats(Changes& changes, const ParallelPlan& plan) {
+void add_formats(Remedies& changes, const ParallelPlan& plan) {
   const auto offer = [&](const char* key, Precision Precisions::*which, Precision to) {
     if (bytes_per_element(to) >= bytes_per_element(plan.precision.*which)) return;
     changes.push_back({{fmt::format("plan.precision.{}={}", key, to_text(to))}, [=](ParallelPlan& p) { p.precision.*which = to; }});
@@ -119,8 +119,8 @@ void add_formats(Changes& changes, const ParallelPlan& plan) {
   }
 }
 
-Changes changes_of(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan) {
-  Changes changes;
+Remedies changes_of(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan) {
+  Remedies changes;
   add_recompute(changes, plan, model);
   add_parallel(changes, plan, model, cluster);
   add_batch_and_schedule(changes, plan);
@@ -129,10 +129,10 @@ Changes changes_of(const ModelSpec& model, const ClusterSpec& cluster, const Par
 }
 
 // Two changes at once, but not of the same key. Recompute goes with others module by module, or in full.
-std::vector<std::pair<const Change*, const Change*>> pairs_of(const Changes& changes) {
-  const auto key = [](const Change& change) { return change.sets[0].substr(0, change.sets[0].find('=')); };
-  const auto many = [](const Change& change) { return change.sets[0].find(", ") != std::string::npos; };
-  std::vector<std::pair<const Change*, const Change*>> pairs;
+std::vector<std::pair<const Remedy*, const Remedy*>> pairs_of(const Remedies& changes) {
+  const auto key = [](const Remedy& change) { return change.sets[0].substr(0, change.sets[0].find('=')); };
+  const auto many = [](const Remedy& change) { return change.sets[0].find(", ") != std::string::npos; };
+  std::vector<std::pair<const Remedy*, const Remedy*>> pairs;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     for (std::size_t j = i + 1; j < changes.size(); ++j) {
       if (key(changes[i]) == key(changes[j]) || many(changes[i]) || many(changes[j])) continue;
@@ -151,10 +151,10 @@ class Trials {
   }
 
   // nullopt when the changed plan cannot run, or does not fit.
-  std::optional<FittingChange> attempt(const std::vector<const Change*>& changes) const {
+  std::optional<FittingChange> attempt(const std::vector<const Remedy*>& changes) const {
     ParallelPlan plan = plan_;
     FittingChange result;
-    for (const Change* change : changes) {
+    for (const Remedy* change : changes) {
       change->apply(plan);
       result.sets.insert(result.sets.end(), change->sets.begin(), change->sets.end());
     }
@@ -177,13 +177,13 @@ class Trials {
 
 std::vector<FittingChange> fitting_changes(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan,
                                            std::size_t most) {
-  const Changes changes = changes_of(model, cluster, plan);
+  const Remedies changes = changes_of(model, cluster, plan);
   const Trials trials(model, cluster, plan);
   std::vector<FittingChange> fitting;
-  const auto attempt = [&](const std::vector<const Change*>& chosen) {
+  const auto attempt = [&](const std::vector<const Remedy*>& chosen) {
     if (std::optional<FittingChange> change = trials.attempt(chosen)) fitting.push_back(std::move(*change));
   };
-  for (const Change& change : changes) attempt({&change});
+  for (const Remedy& change : changes) attempt({&change});
   if (fitting.empty()) {
     for (const auto& [first, second] : pairs_of(changes)) attempt({first, second});
   }
