@@ -23,6 +23,13 @@ void check_sms(Check& check) {
 
 void check_recompute(Check& check) {
   const auto& modules = check.plan.recompute.modules;
+  const int layers = check.plan.recompute.layers;
+  if (layers > check.model.layers) {
+    check.add("recompute_layers", fmt::format("{} of {} layers; leave it out to recompute in all", layers, check.model.layers));
+  }
+  if (layers > 0 && !check.plan.recompute.full && modules.empty()) {
+    check.add("recompute_layers", "has no effect with recompute: none; write full or a list, or leave it out");
+  }
   if (modules.contains(Module::mla_up) && check.model.attention.kind != Attention::Kind::mla) {
     check.add("recompute", fmt::format("{} has no latent attention; leave out mla_up", check.model.name));
   }

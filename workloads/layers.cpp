@@ -85,12 +85,13 @@ BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expe
     Block::Kind kind;
     int loads = 0;  // the layer's
     bool windowed = false;
+    bool recomputes = true;
     auto operator<=>(const Kind&) const = default;
   };
   std::vector<Kind> order{{Block::Kind::embedding}};
   for (int layer = 0; layer < model.layers; ++layer) {
     const Block::Kind kind = model.has_experts(layer) ? Block::Kind::expert_layer : Block::Kind::dense_layer;
-    order.push_back({kind, routing.of_layer[layer], model.has_window(layer)});
+    order.push_back({kind, routing.of_layer[layer], model.has_window(layer), plan.recompute.applies_to(layer, model.layers)});
   }
   order.push_back({Block::Kind::head});
   BlockList list;
@@ -98,7 +99,8 @@ BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expe
   for (const Kind& kind : order) {
     const auto [at, fresh] = index.try_emplace(kind, static_cast<int>(list.kinds.size()));
     const LayerShape& shape = kind.windowed ? windowed : plain;
-    const LayerShape here = expert_rank == kAlike ? shape : routed(shape, routing, kind.loads, expert_rank);
+    LayerShape here = expert_rank == kAlike ? shape : routed(shape, routing, kind.loads, expert_rank);
+    if (!kind.recomputes) here.plan.recompute = {};
     if (fresh) {
       Block block = make_block(here, kind.kind);
       const int chunks = plan.overlap.tensor_chunks;

@@ -30,6 +30,9 @@ void read_overlap(Fields& top, Overlap& o) {
   std::string reduce = "async";
   f.choice("reduce", reduce, {"async", "at_end"}, or_default("gradients are reduced beside the backward pass"));
   if (reduce == "at_end") o.reduce = Overlap::Reduce::at_end;
+  std::string parameters = "at_end";
+  f.choice("parameters", parameters, {"at_end", "async"}, or_default("updated parameters are gathered after the optimizer"));
+  if (parameters == "async") o.parameters = Overlap::Parameters::async;
   const Texts two{"blocking", "async"};
   o.tensor = read_policy(f, "tensor", o.tensor, two, "the next kernel needs the result");
   f.integer("tensor_chunks", o.tensor_chunks, or_default("GEMMs and their collectives are not cut"), 1, 64);

@@ -197,6 +197,7 @@ class ProgramBuilder {
     const bool forward = run.pass.kind == PassKind::forward;
     const bool uses_parameters = run.pass.kind != PassKind::weight_gradient;
     const Parallel& p = c_.plan.parallel;
+    if (gathers_late() && forward) await_update(run, block);
     if (p.zero < 3 || !uses_parameters) return;
     // Without resharding a pipeline keeps its parameters whole from their first use to the end of the step.
     const bool kept = !p.reshard_after_forward && p.pipeline > 1;
@@ -378,7 +379,7 @@ class ProgramBuilder {
       }
     }
     const std::int32_t optimizer = write_optimizer(stages);
-    if (c_.plan.parallel.zero == 0 || c_.plan.parallel.zero == 3) return;
+    if (c_.plan.parallel.zero == 0 || c_.plan.parallel.zero == 3 || gathers_late()) return;
     for (const int stage : stages) gather_stage(stage, {optimizer});
   }
 
@@ -409,14 +410,37 @@ class ProgramBuilder {
       dense += c_.blocks.block(block).parameters.dense;
       expert += c_.blocks.block(block).parameters.expert;
     }
-    const Tags tags{Phase::optimizer, Dimension::gather, static_cast<std::int16_t>(stage), -1, -1, -1, 0};
+    gather_updated(stage, -1, dense, expert, after);
+  }
+
+  // Parameters that the optimizer has changed, to all that use them. Returns the transfers.
+  Ops gather_updated(int stage, int block, double dense, double expert, const Ops& after) {
+    const Tags tags{Phase::optimizer, Dimension::gather, static_cast<std::int16_t>(stage), -1,
+                    static_cast<std::int16_t>(block), -1, 0};
     const std::string& algorithm = c_.plan.collectives.all_gather;
+    const char* label = "parameters (after optimizer)";
+    Ops gathered;
     if (dense > 0 && c_.dense_shards > 1) {
-      state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(dense), "parameters (after optimizer)", tags, after);
+      gathered.push_back(state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(dense), label, tags, after));
     }
     if (expert > 0 && c_.expert_shards > 1) {
-      state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(expert), "parameters (after optimizer)", tags, after);
+      gathered.push_back(state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(expert), label, tags, after));
     }
+    return gathered;
+  }
+
+  bool gathers_late() const {
+    const int zero = c_.plan.parallel.zero;
+    return (zero == 1 || zero == 2) && c_.plan.overlap.parameters == Overlap::Parameters::async;
+  }
+
+  // The step before this one left its updated parameters to be gathered beside this step's first forward passes: all
+  // gathers are posted as the step begins, in the order of their use, and a block's first forward waits for its own.
+  void await_update(PassRun& run, int block) {
+    if (!gathered_.insert({run.stage, block}).second) return;
+    const BlockParameters& p = c_.blocks.block(block).parameters;
+    const Ops gathered = gather_updated(run.stage, block, p.dense, p.expert, {});
+    run.waits.insert(run.waits.end(), gathered.begin(), gathered.end());
   }
 
   std::int32_t push(Op op) {
