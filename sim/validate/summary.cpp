@@ -36,7 +36,7 @@ std::vector<ErrorSummary> by(const Validation& validation, std::string (*key)(co
 
 ErrorSummary weigh_families(const Validation& validation) {
   ErrorSummary all = validation.rows_alike;
-  all.name = "families weighing equally";
+  all.name = "families alike";
   std::map<std::string, const ErrorSummary*> family;
   double sum = 0, counted = 0, memory = 0, memory_counted = 0;
   for (const ErrorSummary& f : validation.families) {
@@ -92,7 +92,7 @@ void summarise(Validation& validation) {
   validation.models = by(validation, [](const RunResult& r) { return r.run.model; });
   std::vector<const RunResult*> rows;
   for (const RunResult& r : validation.results) rows.push_back(&r);
-  validation.rows_alike = summary_of("rows weighing equally", rows);
+  validation.rows_alike = summary_of("rows alike", rows);
   validation.families_alike = weigh_families(validation);
 }
 

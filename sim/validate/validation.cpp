@@ -86,8 +86,7 @@ void take(RunResult& into, const SimulatedRun& run) {
 }  // namespace
 
 std::string family_of(const PublishedRun& run) {
-  // "... v25.04.02", "... 26.06.01", "... Table 5 (via ...)" lose their last part.
-  static const std::regex version(R"(\s+(v?\d+(\.\d+)+)$)");
+  static const std::regex version(R"( v?\d+(\.\d+)+\b)");
   return std::regex_replace(run.source, version, "");
 }
 

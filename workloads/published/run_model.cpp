@@ -27,7 +27,8 @@ void latent_attention(const PublishedRun& run, Wording& words, Translation& out)
   out.model.head_dim = a.nope_dim + a.rope_dim;
 }
 
-void attention(const PublishedRun& run, Translation& out) {
+// Whether positions are learned.
+bool attention(const PublishedRun& run, Translation& out) {
   Wording words(run.attention);
   out.model.head_dim = run.head_dim;
   out.model.kv_heads = run.kv_heads;
@@ -37,8 +38,10 @@ void attention(const PublishedRun& run, Translation& out) {
   } else if (!words.take("mha") && !words.take("gqa") && !words.take("mqa")) {
     out.problems.push_back(fmt::format("attn: \"{}\" is none of MHA, GQA, MQA, MLA", run.attention));
   }
-  if (words.take("(learned pos)")) out.assume("learned-positions");
+  const bool positions = words.take("(learned pos)");
+  if (positions) out.assume("learned-positions");
   if (!words.rest().empty()) out.not_understood.push_back("attn: " + words.rest());
+  return positions;
 }
 
 void experts(const PublishedRun& run, Translation& out) {
@@ -57,9 +60,10 @@ void experts(const PublishedRun& run, Translation& out) {
   }
 }
 
-void hold_against_stated(const PublishedRun& run, Translation& out) {
+void hold_against_stated(const PublishedRun& run, bool positions, Translation& out) {
   if (run.params_billion <= 0 || !out.problems.empty()) return;
-  const double counted = count_parameters(out.model).total() / 1e9;
+  const double learned = positions ? 1.0 * run.sequence_length * run.hidden : 0;
+  const double counted = (count_parameters(out.model).total() + learned) / 1e9;
   if (std::abs(counted / run.params_billion - 1) <= kParameterTolerance) return;
   out.problems.push_back(fmt::format("params_B: {:.4g} stated, {:.4g} counted from the shape", run.params_billion, counted));
 }
@@ -79,9 +83,9 @@ void translate_model(const PublishedRun& run, Translation& out) {
   if (m.ffn_matrices != 2 && m.ffn_matrices != 3) {
     out.problems.push_back(fmt::format("ffn_matrices: {} is neither 2 (plain) nor 3 (gated)", m.ffn_matrices));
   }
-  attention(run, out);
+  const bool positions = attention(run, out);
   experts(run, out);
-  hold_against_stated(run, out);
+  hold_against_stated(run, positions, out);
 }
 
 }  // namespace stepsim

@@ -67,7 +67,7 @@ void schedule(const PublishedRun& run, Translation& out) {
     p.virtual_stages = run.layers / p.pipeline;
     out.assume("virtual-stages");
   }
-  if (named || interleaved) out.plan.schedule = p.virtual_stages > 1 ? "interleaved" : "1f1b";
+  if (named || interleaved) out.plan.schedule = p.virtual_stages > 1 ? "interleaved-1f1b" : "1f1b";
 }
 
 // Layers of each stage. Trainers give every stage as many, and its ends the embedding and the head on top. Where layers do
