@@ -92,6 +92,7 @@ std::string overlap_of(const Overlap& o) {
                {"reduce", o.reduce == Overlap::Reduce::async ? "async" : "at_end"},
                {"parameters", o.parameters == Overlap::Parameters::async ? "async" : "at_end"},
                {"tensor", policy_of(o.tensor)},
+               {"tensor_chunks", whole(o.tensor_chunks)},
                {"context", policy_of(o.context)},
                {"expert", policy_of(o.expert)},
                {"pipeline", policy_of(o.pipeline)}});

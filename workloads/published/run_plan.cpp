@@ -43,6 +43,11 @@ void degrees(const PublishedRun& run, const RunFacts& facts, Translation& out) {
     if (!facts.context_all_to_all) out.assume("context-method");
   }
   out.plan.batch = {run.global_batch, run.microbatch, run.sequence_length};
+  // Transformer Engine's userbuffers exchange one rank's part at a time.
+  if (facts.tensor_overlap && p.sequence) out.plan.overlap.tensor_chunks = p.tensor;
+  if (p.tensor > 1 && !facts.tensor_overlap_stated) out.assume("tensor-overlap");
+  if (facts.expert_overlap && p.expert > 1) out.plan.overlap.expert = Overlap::Policy::async;
+  if (run.experts > 0) out.assume("balanced-experts");
 }
 
 void schedule(const PublishedRun& run, Translation& out) {
@@ -233,6 +238,7 @@ void recompute(const PublishedRun& run, const RunFacts& facts, Translation& out)
 void translate_plan(const PublishedRun& run, Translation& out) {
   const RunFacts facts = facts_of(run.notes, out);
   out.plan.name = run.id;
+  out.plan.rates = Rates::calibrated;
   out.graphs = facts.graphs;
   degrees(run, facts, out);
   schedule(run, out);
