@@ -44,7 +44,10 @@ void degrees(const PublishedRun& run, const RunFacts& facts, Translation& out) {
   }
   out.plan.batch = {run.global_batch, run.microbatch, run.sequence_length};
   // Transformer Engine's userbuffers exchange one rank's part at a time.
-  if (facts.tensor_overlap && p.sequence) out.plan.overlap.tensor_chunks = p.tensor;
+  if (facts.tensor_overlap && p.sequence) {
+    out.plan.overlap.tensor = Overlap::Policy::async;
+    out.plan.overlap.tensor_chunks = p.tensor;
+  }
   if (p.tensor > 1 && !facts.tensor_overlap_stated) out.assume("tensor-overlap");
   if (facts.expert_overlap && p.expert > 1) out.plan.overlap.expert = Overlap::Policy::async;
   if (run.experts > 0) out.assume("balanced-experts");
