@@ -9,6 +9,20 @@
 namespace stepsim {
 namespace {
 
+// The router works on a slice of the tokens with and without sequence parallelism.
+double partial_parameters(const LayerShape& s, bool experts) {
+  if (s.plan.parallel.tensor == 1) return 0;
+  double sum = experts ? s.model.experts.count * static_cast<double>(s.model.hidden) : 0;
+  if (!s.sequence_parallel()) return sum;
+  sum += norm_parameters(s.model);
+  for (const Matrix& matrix : attention_matrices(s.model)) {
+    if (matrix.replicated) sum += matrix.size();
+    if (matrix.bias && (matrix.replicated || matrix.name == "o")) sum += matrix.out;
+  }
+  if (experts) return sum + (s.model.experts.shared_gate ? s.model.hidden : 0);
+  return sum + (s.model.ffn_bias ? s.model.hidden : 0);
+}
+
 BlockParameters layer_parameters(const LayerShape& s, bool experts) {
   const ModelSpec& model = s.model;
   const Experts& e = model.experts;
@@ -24,6 +38,7 @@ BlockParameters layer_parameters(const LayerShape& s, bool experts) {
   }
   if (model.attention.sinks) parameters.dense += s.heads;
   parameters.dense += norm_parameters(model);
+  parameters.partial = partial_parameters(s, experts);
   if (!experts) {
     parameters.dense += ffn_parameters(model, model.ffn) / p.tensor;
     if (model.ffn_bias) parameters.dense += (model.ffn_matrices - 1.0) * model.ffn / p.tensor + model.hidden;
@@ -85,12 +100,13 @@ BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expe
     Block::Kind kind;
     int loads = 0;  // the layer's
     bool windowed = false;
+    bool recomputes = true;
     auto operator<=>(const Kind&) const = default;
   };
   std::vector<Kind> order{{Block::Kind::embedding}};
   for (int layer = 0; layer < model.layers; ++layer) {
     const Block::Kind kind = model.has_experts(layer) ? Block::Kind::expert_layer : Block::Kind::dense_layer;
-    order.push_back({kind, routing.of_layer[layer], model.has_window(layer)});
+    order.push_back({kind, routing.of_layer[layer], model.has_window(layer), plan.recompute.applies_to(layer, model.layers)});
   }
   order.push_back({Block::Kind::head});
   BlockList list;
@@ -98,7 +114,8 @@ BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expe
   for (const Kind& kind : order) {
     const auto [at, fresh] = index.try_emplace(kind, static_cast<int>(list.kinds.size()));
     const LayerShape& shape = kind.windowed ? windowed : plain;
-    const LayerShape here = expert_rank == kAlike ? shape : routed(shape, routing, kind.loads, expert_rank);
+    LayerShape here = expert_rank == kAlike ? shape : routed(shape, routing, kind.loads, expert_rank);
+    if (!kind.recomputes) here.plan.recompute = {};
     if (fresh) {
       Block block = make_block(here, kind.kind);
       const int chunks = plan.overlap.tensor_chunks;

@@ -30,6 +30,9 @@ void read_overlap(Fields& top, Overlap& o) {
   std::string reduce = "async";
   f.choice("reduce", reduce, {"async", "at_end"}, or_default("gradients are reduced beside the backward pass"));
   if (reduce == "at_end") o.reduce = Overlap::Reduce::at_end;
+  std::string parameters = "at_end";
+  f.choice("parameters", parameters, {"at_end", "async"}, or_default("updated parameters are gathered after the optimizer"));
+  if (parameters == "async") o.parameters = Overlap::Parameters::async;
   const Texts two{"blocking", "async"};
   o.tensor = read_policy(f, "tensor", o.tensor, two, "the next kernel needs the result");
   f.integer("tensor_chunks", o.tensor_chunks, or_default("GEMMs and their collectives are not cut"), 1, 64);
@@ -46,6 +49,18 @@ void read_collectives(Fields& top, Algorithms& a) {
   f.text("reduce_scatter", a.reduce_scatter, need);
   f.text("all_reduce", a.all_reduce, need);
   f.text("all_to_all", a.all_to_all, need);
+  f.finish();
+}
+
+void read_kernels(Fields& top, Kernels& kernels) {
+  Fields f = top.mapping("kernels", or_default("what most trainers run"));
+  std::string attention = "flash", elementwise = "fused";
+  f.choice("attention", attention, {"flash", "flash2", "unfused"}, or_default("the best flash attention the GPU has"));
+  if (attention == "flash2") kernels.attention = Kernels::Attention::flash2;
+  if (attention == "unfused") kernels.attention = Kernels::Attention::unfused;
+  f.choice("elementwise", elementwise, {"fused", "unfused"}, or_default("one kernel for a norm, an activation, a loss"));
+  kernels.fused = elementwise == "fused";
+  f.boolean("dropout", kernels.dropout, or_default("language models are trained without dropout"));
   f.finish();
 }
 
@@ -85,6 +100,8 @@ ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vec
   read_stage_layers(*f, plan.stage_layers);
   read_precisions(*f, plan.precision);
   read_recompute(*f, plan.recompute);
+  read_kernels(*f, plan.kernels);
+  f->boolean("clip_gradients", plan.clip_gradients, or_default("trainers clip by the norm of all gradients"));
   read_collectives(*f, plan.collectives);
   read_overlap(*f, plan.overlap);
   read_sms(*f, plan.sms);

@@ -66,7 +66,13 @@ struct Precisions {
 enum class Module : std::uint8_t { norm, attention, mla_up, swiglu, ffn, experts };
 struct Recompute {
   bool full = false;  // the whole block from its input, collectives included
+  int layers = 0;     // that do so, spread evenly over the model; 0: all of them
   std::set<Module> modules;
+
+  // Whether the layer (0-based, of so many) is one of them.
+  bool applies_to(std::int64_t layer, std::int64_t of) const {
+    return layers == 0 || (layer + 1) * layers / of > layer * layers / of;
+  }
 
   bool operator==(const Recompute&) const = default;
 };
@@ -74,6 +80,9 @@ struct Recompute {
 struct Overlap {
   int gather_prefetch = 1;  // blocks whose parameters are gathered ahead of the computing one
   enum class Reduce { async, at_end } reduce = Reduce::async;  // gradient reduction beside backward, or after it
+  // ZeRO-1 and 2: updated parameters gathered after the optimizer, or beside the next step's first forward passes, block
+  // by block (a step then begins with the gather that the step before left to it).
+  enum class Parameters { at_end, async } parameters = Parameters::at_end;
   // blocking: compute waits for each collective; async: only what needs the result waits; paired: as async, and a
   // forward and a backward pass are interleaved so that one's collectives move under the other's compute (schedules
   // with overlapped pairs).
@@ -112,6 +121,19 @@ struct MemoryReserve {
   bool operator==(const MemoryReserve&) const = default;
 };
 
+// Which kernels a trainer runs where there is a choice.
+struct Kernels {
+  // flash: the best one the GPU has (FlashAttention-3 or cuDNN on Hopper); flash2: FlashAttention-2; unfused: scores in
+  // memory, one kernel a product, a softmax between them, as before flash attention.
+  enum class Attention : std::uint8_t { flash, flash2, unfused } attention = Attention::flash;
+  // Norms, activations, rotary embedding and loss in one kernel each, gradients accumulated by the GEMM that makes them;
+  // or one kernel for each operation of the formula, and gradients added in a pass of their own.
+  bool fused = true;
+  bool dropout = false;  // of attention probabilities (unfused attention: a pass of its own) and before each residual
+
+  bool operator==(const Kernels&) const = default;
+};
+
 struct Algorithms {
   std::string all_gather = "auto", reduce_scatter = "auto", all_reduce = "auto", all_to_all = "auto";
 
@@ -130,6 +152,8 @@ struct ParallelPlan {
   std::vector<int> stage_layers;  // layers of each stage; empty: auto
   Precisions precision;
   Recompute recompute;
+  Kernels kernels;
+  bool clip_gradients = true;  // the norm of all gradients: a pass over them, and an all-reduce of one number
   Algorithms collectives;
   Overlap overlap;
   SmUse sms;

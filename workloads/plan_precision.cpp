@@ -54,6 +54,13 @@ void read_precisions(Fields& top, Precisions& p) {
 
 void read_recompute(Fields& f, Recompute& recompute) {
   const Need need = or_default("activations are kept");
+  if (f.has("recompute_layers")) {
+    f.integer("recompute_layers", recompute.layers, need, 1);
+    if (!f.has("recompute")) f.problem("recompute_layers", "says how many layers recompute, but recompute does not say what");
+  } else {
+    f.node("recompute_layers", or_default("all layers recompute alike"));
+    f.explain("recompute_layers", "all", or_default("all layers recompute alike"));
+  }
   const bool given = f.has("recompute");
   const std::optional<YAML::Node> node = f.node("recompute", need);
   if (given && !node) return;

@@ -31,5 +31,6 @@ Verb schedule_verb();
 Verb whatif_verb();
 Verb stress_verb();
 Verb list_verb();
+Verb validate_verb();
 
 }  // namespace stepsim

@@ -12,6 +12,7 @@ const std::vector<Verb>& verbs() {
       schedule_verb(),
       whatif_verb(),
       stress_verb(),
+      validate_verb(),
       list_verb(),
   };
   return table;

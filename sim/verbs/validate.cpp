@@ -1,0 +1,50 @@
+// stepsim validate: published runs, rebuilt and simulated, against what was measured.
+#include "sim/validate/validation.hpp"
+#include "sim/verbs/arguments.hpp"
+#include "sim/verbs/verb.hpp"
+
+namespace stepsim {
+namespace {
+
+struct Arguments {
+  ValidationRequest request;
+  std::string usability = "high";
+  int worst = 10;
+  InputArguments inputs;
+  OutputArguments outputs;
+};
+
+int run(const Arguments& args, const std::string& program) {
+  args.outputs.require_writable();
+  ValidationRequest request = args.request;
+  request.home = args.inputs.complete(program).home;
+  request.overrides = args.inputs.request.overrides;
+  request.only_high = args.usability == "high";
+  const Validation done = validate(request);
+  args.outputs.write("--json", [&] { return to_json(done); });
+  args.outputs.write("--csv", [&] { return to_csv(done); });
+  if (!args.outputs.wants_standard_output()) write_output("-", to_text(done, args.worst));
+  return 0;
+}
+
+std::function<int()> declare(CLI::App& verb, const std::string& program) {
+  const auto args = std::make_shared<Arguments>();
+  verb.add_option("runs", args->request.file, "a CSV table of runs, with the columns of workloads/runs/published.csv")->required();
+  verb.add_option("--usability", args->usability, "high: only rows that are fully specified; all")
+      ->check(CLI::IsMember({"high", "all"}))
+      ->capture_default_str();
+  verb.add_option("--filter", args->request.filters, "only rows that fit: family=Big*, gpu=*H100*, model=..., id=..., cluster=...")
+      ->allow_extra_args(false);
+  args->inputs.declare_set(verb);
+  verb.add_option("--worst", args->worst, "rows to list")->check(CLI::NonNegativeNumber)->capture_default_str();
+  verb.add_option("--jobs", args->request.jobs, "simulations at a time (0: a core each)")->check(CLI::NonNegativeNumber)->capture_default_str();
+  args->outputs.declare(verb, "--json", "write everything as JSON to this file (-: standard output)");
+  args->outputs.declare(verb, "--csv", "write a row a run as CSV");
+  return [args, program] { return run(*args, program); };
+}
+
+}  // namespace
+
+Verb validate_verb() { return {"validate", "published runs, rebuilt and simulated, against what was measured", declare}; }
+
+}  // namespace stepsim

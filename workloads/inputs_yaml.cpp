@@ -1,0 +1,143 @@
+#include "workloads/inputs_yaml.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace stepsim {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) out += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+  return out + "\"";
+}
+
+std::string flow(const Pairs& pairs) {
+  std::string text;
+  for (const auto& [key, value] : pairs) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, value);
+  return "{" + text + "}";
+}
+
+void line(std::string& out, const std::string& key, const std::string& value) { out += key + ": " + value + "\n"; }
+
+std::string whole(std::int64_t value) { return fmt::format("{}", value); }
+std::string truth(bool value) { return value ? "true" : "false"; }
+
+std::string attention_of(const Attention& a) {
+  if (a.kind == Attention::Kind::gqa) return "{kind: gqa}";
+  return flow({{"kind", "mla"}, {"q_rank", whole(a.q_rank)}, {"kv_rank", whole(a.kv_rank)}, {"rope_dim", whole(a.rope_dim)},
+               {"nope_dim", whole(a.nope_dim)}, {"v_dim", whole(a.v_dim)}});
+}
+
+std::string experts_of(const Experts& e) {
+  Pairs pairs = {{"count", whole(e.count)}, {"top_k", whole(e.top_k)}, {"ffn", whole(e.ffn)}};
+  if (e.shared > 0) pairs.insert(pairs.end(), {{"shared", whole(e.shared)}, {"shared_ffn", whole(e.shared_ffn)}});
+  pairs.insert(pairs.end(), {{"dense_layers", whole(e.dense_layers)}, {"every", whole(e.every)}, {"groups", whole(e.groups)}});
+  return flow(pairs);
+}
+
+std::string parallel_of(const Parallel& p) {
+  std::vector<std::string> order;
+  for (const Axis axis : p.order) order.emplace_back(to_text(axis));
+  return flow({{"tensor", whole(p.tensor)},
+               {"sequence", truth(p.sequence)},
+               {"context", whole(p.context)},
+               {"context_method", p.context_method == Parallel::ContextMethod::ring ? "ring" : "all_to_all"},
+               {"expert", whole(p.expert)},
+               {"expert_tensor", whole(p.expert_tensor)},
+               {"pipeline", whole(p.pipeline)},
+               {"virtual_stages", whole(p.virtual_stages)},
+               {"data", p.data == 0 ? "auto" : whole(p.data)},
+               {"zero", whole(p.zero)},
+               {"zero_group", p.zero_group == 0 ? "all" : p.zero_group < 0 ? "node" : whole(p.zero_group)},
+               {"reshard_after_forward", truth(p.reshard_after_forward)},
+               {"order", fmt::format("[{}]", fmt::join(order, ", "))}});
+}
+
+std::string precision_of(const Precisions& p) {
+  Pairs pairs;
+  const auto add = [&](const char* key, Precision format) { pairs.emplace_back(key, std::string(to_text(format))); };
+  add("linear", p.linear);
+  add("attention", p.attention);
+  add("head", p.head);
+  add("weights", p.weights);
+  add("gradients", p.gradients);
+  add("master", p.master);
+  add("moments", p.moments);
+  add("activations", p.activations);
+  add("gather", p.gather);
+  add("reduce", p.reduce);
+  add("dispatch", p.dispatch);
+  add("combine", p.combine);
+  add("pipeline", p.pipeline);
+  return flow(pairs);
+}
+
+std::string recompute_of(const Recompute& r) {
+  if (r.full) return "full";
+  if (r.modules.empty()) return "none";
+  std::vector<std::string> names;
+  for (const Module module : r.modules) names.emplace_back(to_text(module));
+  return fmt::format("[{}]", fmt::join(names, ", "));
+}
+
+std::string policy_of(Overlap::Policy policy) {
+  return policy == Overlap::Policy::blocking ? "blocking" : policy == Overlap::Policy::async ? "async" : "paired";
+}
+
+std::string overlap_of(const Overlap& o) {
+  return flow({{"gather_prefetch", whole(o.gather_prefetch)},
+               {"reduce", o.reduce == Overlap::Reduce::async ? "async" : "at_end"},
+               {"parameters", o.parameters == Overlap::Parameters::async ? "async" : "at_end"},
+               {"tensor", policy_of(o.tensor)},
+               {"tensor_chunks", whole(o.tensor_chunks)},
+               {"context", policy_of(o.context)},
+               {"expert", policy_of(o.expert)},
+               {"pipeline", policy_of(o.pipeline)}});
+}
+
+}  // namespace
+
+std::string to_yaml(const ModelSpec& m) {
+  std::string out;
+  line(out, "name", quoted(m.name));
+  line(out, "layers", whole(m.layers));
+  line(out, "hidden", whole(m.hidden));
+  line(out, "vocabulary", whole(m.vocabulary));
+  line(out, "tied_embeddings", truth(m.tied_embeddings));
+  line(out, "heads", whole(m.heads));
+  line(out, "kv_heads", whole(m.kv_heads));
+  line(out, "head_dim", whole(m.head_dim));
+  line(out, "attention", attention_of(m.attention));
+  line(out, "ffn", whole(m.ffn));
+  line(out, "ffn_matrices", whole(m.ffn_matrices));
+  if (m.experts.count > 0) line(out, "experts", experts_of(m.experts));
+  return out;
+}
+
+std::string to_yaml(const ParallelPlan& p) {
+  std::string out;
+  line(out, "name", quoted(p.name));
+  line(out, "parallel", parallel_of(p.parallel));
+  line(out, "batch", flow({{"global_sequences", whole(p.batch.global_sequences)},
+                           {"microbatch_sequences", whole(p.batch.microbatch_sequences)},
+                           {"sequence_length", whole(p.batch.sequence_length)}}));
+  line(out, "schedule", quoted(p.schedule));
+  if (!p.stage_layers.empty()) line(out, "stage_layers", fmt::format("[{}]", fmt::join(p.stage_layers, ", ")));
+  line(out, "precision", precision_of(p.precision));
+  line(out, "recompute", recompute_of(p.recompute));
+  if (p.recompute.layers > 0) line(out, "recompute_layers", whole(p.recompute.layers));
+  const Algorithms& c = p.collectives;
+  line(out, "collectives", flow({{"all_gather", c.all_gather}, {"reduce_scatter", c.reduce_scatter}, {"all_reduce", c.all_reduce},
+                                 {"all_to_all", c.all_to_all}}));
+  line(out, "overlap", overlap_of(p.overlap));
+  line(out, "sms", flow({{"communication", whole(p.sms.communication)},
+                         {"policy", p.sms.policy == SmUse::Sharing::shared ? "shared" : "partition"}}));
+  line(out, "routing", flow({{"balance", quoted(p.routing.balance)}, {"max_nodes", whole(p.routing.max_nodes)}}));
+  line(out, "rates", p.rates == Rates::calibrated ? "calibrated" : "speed_of_light");
+  return out;
+}
+
+}  // namespace stepsim

@@ -1,0 +1,35 @@
+#include "workloads/published/translation.hpp"
+
+namespace stepsim {
+
+// Every assumption that a row may need, in one place; stepsim validate prints those that its rows needed.
+const std::vector<Assumption>& run_assumptions() {
+  static const std::vector<Assumption> table = {
+      {"learned-positions", "learned positions cost what rotary embeddings cost", {}},
+      {"rack-use", "jobs on several NVL72 racks take 64 GPUs of each", {}},
+      {"network", "bandwidth between nodes not stated: the shipped cluster's own", {}},
+      {"overlap", "ZeRO-1 without a word on overlap: gradients and parameters move beside compute, as the frameworks' "
+                  "performance recipes have it",
+       {"plan.overlap.reduce=at_end", "plan.overlap.parameters=at_end"}},
+      {"ddp-overlap", "plain DDP without a word on overlap: buckets are reduced beside the backward pass",
+       {"plan.overlap.reduce=at_end"}},
+      {"deepspeed-zero", "DeepSpeed's ZeRO-1 reduces and gathers after the last pass",
+       {"plan.overlap.reduce=async", "plan.overlap.parameters=async"}},
+      {"fp16-gradients", "FP16 training accumulates and reduces gradients in FP16, as Megatron-LM's and DeepSpeed's defaults",
+       {"plan.precision.gradients=fp32", "plan.precision.reduce=fp32"}},
+      {"recompute-unstated", "recompute not stated: none", {"plan.recompute=full"}},
+      {"uneven-layers", "layers that do not divide: as even as can be, embedding and head counted as a layer each",
+       {"plan.stage_layers=auto"}},
+      {"sharding", "sharding not stated: ZeRO-1", {"plan.parallel.zero=0"}},
+      {"selective-op", "torchtitan's per-op recomputation: norms and the inner activation (it also repeats every second product)", {"plan.recompute=full"}},
+      {"virtual-stages", "interleaved schedule without a number of chunks: one layer each", {}},
+      {"context-method", "context parallelism not described: a ring (Megatron-Core's default)",
+       {"plan.parallel.context_method=all_to_all"}},
+      {"tensor-overlap", "overlap of tensor parallelism not stated: blocking", {}},
+      {"balanced-experts", "every expert gets as many tokens", {"plan.routing.balance=zipf:0.3"}},
+      {"shared-cards", "cards that several GPUs share: each GPU has its part of them", {}},
+  };
+  return table;
+}
+
+}  // namespace stepsim
