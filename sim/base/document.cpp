@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -132,9 +133,11 @@ std::optional<std::string> content_of(Reading& reading, const std::string& path)
   if (std::filesystem::is_directory(path, ignored)) return refuse("is a folder; a YAML file is due");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return refuse(std::filesystem::exists(path, ignored) ? "cannot be read" : "there is no such file");
-  std::string text(kMost + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  std::string text;
+  std::array<char, 64 << 10> piece;
+  while (text.size() <= kMost && (stream.read(piece.data(), piece.size()), stream.gcount() > 0)) {
+    text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
+  }
   if (text.size() > kMost) return refuse("is larger than 16 MiB; this is no input of stepsim");
   if (text.find('\0') != std::string::npos) return refuse("holds zero bytes; a YAML text is due");
   return text;

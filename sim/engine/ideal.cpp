@@ -65,7 +65,8 @@ class IdealClock : public Movers<IdealClock> {
     cancel(motions_[index].handle);
     return std::max(movers()[index].left - motions_[index].rate * (now_ - motions_[index].since), 0.0);
   }
-  bool feels_change(int) const { return false; }
+  bool feels_change(int, double, double) const { return false; }
+  void capacity_changed(LinkId, double) {}
 
   double now_ = 0;
   std::uint64_t next_ = 0;

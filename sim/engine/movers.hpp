@@ -2,7 +2,9 @@
 // over its route, or stall while a link of it is down. An engine (the derived class) says how they move:
 //   void begin(int index)         -- sets movers()[index], whose `left` bytes have a route without a dead link, moving
 //   double halt(int index)        -- stops it; the bytes that are left
-//   bool feels_change(int index)  -- whether a moving one takes up another capacity (not 0) of a link by itself
+//   bool feels_change(int index, double before, double after)  -- whether a moving one takes up another capacity (not 0)
+//                                    of a link by itself
+//   void capacity_changed(LinkId, double)  -- before anything begins under it
 //   double now()
 #pragma once
 
@@ -46,15 +48,17 @@ class Movers {
 
   // Both return what ended at this very moment.
   std::vector<Event> set_capacity(LinkId link, double capacity) {
+    const double before = table_.capacity(link);
     std::vector<Stopped> stopped;
     for (const int index : in_order()) {
       const Mover& mover = movers_[index];
       const auto& links = table_.routes()[mover.route].links;
       if (std::find(links.begin(), links.end(), link) == links.end()) continue;
-      if (mover.moving && capacity > 0 && derived().feels_change(index)) continue;
+      if (mover.moving && capacity > 0 && derived().feels_change(index, before, capacity)) continue;
       stopped.push_back(stop(index));
     }
     table_.set_capacity(link, capacity);
+    derived().capacity_changed(link, capacity);
     return go_on(stopped, [&](const Mover& mover) { return mover.route; });
   }
   std::vector<Event> reroute(std::int32_t routing) {

@@ -101,13 +101,6 @@ class SimgridClock : public Movers<SimgridClock> {
   }
   void cancel(Handle& handle) { handle->remove(); }
 
-  std::vector<Event> set_capacity(LinkId link, double capacity) {
-    halted_.clear();  // whose callbacks have come by now: they were halted at an earlier event
-    std::vector<Event> done = Movers::set_capacity(link, capacity);
-    if (capacity > 0) network_.set_capacity(link, capacity);
-    return done;
-  }
-
  private:
   friend class Movers<SimgridClock>;
 
@@ -173,13 +166,22 @@ class SimgridClock : public Movers<SimgridClock> {
       left = motion.comm->get_remaining() / (route_at(index).divisor * kPartsOfAByte);
       shared_.erase(motion.comm.get());
       motion.comm->cancel();
+      if (now() > halted_at_) halted_.clear();  // their callbacks have come
+      halted_at_ = now();
       halted_.push_back(std::move(motion.comm));
     }
     leave(index);
     return left;
   }
 
-  bool feels_change(int index) const { return motions_[index].timer == nullptr; }
+  // A Comm never goes faster than the slowest link of its route did when it started: one whose link becomes faster has
+  // to start again.
+  bool feels_change(int index, double before, double after) const {
+    return motions_[index].timer == nullptr && after <= before;
+  }
+  void capacity_changed(LinkId link, double capacity) {
+    if (capacity > 0) network_.set_capacity(link, capacity);
+  }
 
   void completed(const sg::Activity& activity) {
     finished_.clear();  // never the activity whose callback this is
@@ -207,6 +209,7 @@ class SimgridClock : public Movers<SimgridClock> {
   std::vector<Motion> motions_;  // [mover]
   std::unordered_map<const sg::Activity*, int> shared_;
   std::vector<sg::CommPtr> finished_, halted_;  // held until their callbacks are over
+  double halted_at_ = 0;
 };
 
 void simulate(const StepGraph& graph, Span* spans, double* end, double* carried) {

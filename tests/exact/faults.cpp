@@ -269,14 +269,19 @@ TEST(Jitter, DependsOnSeedRankAndOpAlone) {
 
 // --- what contends: SimGrid alone ---
 
-// Two messages of 1 GB share 1 GB/s; at 1 s each has 0.5 GB left, and the link doubles: 0.5 s.
+// Two messages of 1 GB share 1 GB/s; at 1 s each has 0.5 GB left. The link doubles: 0.5 s; it is four times as fast, so
+// that each is faster than the whole link was when it began: 0.25 s; it halves: 2 s.
 TEST(Contended, ALinkChangesUnderTwoMessages) {
   GraphMaker m;
   const int wire = m.link(1e9);
   for (int r = 0; r < 2; ++r) m.rank(m.program({transfer(1, 0, 1e9)}), 1);
   for (int r = 0; r < 2; ++r) m.group({{r, 0}}, {{wire, 1}});
-  m.graph.links[wire].capacity_changes = {{1, 2e9}};
-  EXPECT_NEAR(make_simgrid_engine()->run(m.graph).end, 1.5, kTight);
+  for (const auto& [capacity, end] : {std::pair(2e9, 1.5), std::pair(4e9, 1.25), std::pair(0.5e9, 3.0)}) {
+    m.graph.links[wire].capacity_changes = {{1, capacity}};
+    EXPECT_NEAR(make_simgrid_engine()->run(m.graph).end, end, kTight);
+  }
+  m.graph.links[wire].capacity_changes = {{1, 0.5e9}, {1.5, 8e9}};  // 0.125 GB each in [1, 1.5], then 4 GB/s each
+  EXPECT_NEAR(make_simgrid_engine()->run(m.graph).end, 1.5 + 0.375 / 4, kTight);
 }
 
 // X (1 GB, over a and s) and Y (2 GB, over s) share s, 1 GB/s. a is down in [1, 3]: at 1 s both have moved 0.5 GB; Y has
@@ -310,6 +315,17 @@ TEST(Contended, AReroutedMessageSharesItsNewRoute) {
   EXPECT_NEAR(t.spans[1][0].end, 4, kTight);
   EXPECT_NEAR(t.link_bytes[a], 1e9, 1);
   EXPECT_NEAR(t.link_bytes[b], 4e9, 1);
+}
+
+// Both links of a route change at once, under two messages that share them.
+TEST(Contended, TwoLinksDieAtTheSameTime) {
+  GraphMaker m;
+  const int a = m.link(1e9), b = m.link(1e9);
+  for (int r = 0; r < 2; ++r) m.rank(m.program({transfer(1, 0, 1e9)}), 1);
+  for (int r = 0; r < 2; ++r) m.group({{r, 0}}, {{a, 1}, {b, 1}});
+  for (const int link : {a, b}) m.graph.links[link].capacity_changes = {{0.5, 0}, {1, 4e9}, {1.125, 0}, {2, 1e9}};
+  // 0.5 GB of 2 in the first half second, 0.5 GB in [1, 1.125], 1 GB from 2 s on.
+  EXPECT_NEAR(make_simgrid_engine()->run(m.graph).end, 3, kTight);
 }
 
 // Two share a link that goes down under both, and comes back.

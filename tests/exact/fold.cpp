@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include "sim/engine/engine.hpp"
+#include "sim/graph/dump.hpp"
 #include "support/small_graphs.hpp"
 
 namespace stepsim {
@@ -155,6 +156,7 @@ TEST(Fold, RandomGraphsAgree) {
     const StepGraph full = random_graph();
     RC_PRE(problems_of(full).empty());
     const Folding folding = fold(full);
+    RC_LOG() << dump_text(full) << dump_text(folding.graph);
     const Timeline a = make_simgrid_engine()->run(full);
     const Timeline b = make_simgrid_engine()->run(folding.graph);
     for (std::size_t l = 0; l < a.link_bytes.size(); ++l) {

@@ -221,7 +221,7 @@ TEST(Scenario, ContradictionsAreRefused) {
       {"links: [{match: \"leaf*\", flap: {period: 0s, duty: 0.5}, until: 10s}]", "more than zero"},
       {"links: [{match: \"leaf*\", flap: {period: 1s, duty: 1.5}, until: 10s}]", "is not between 0 and 1"},
       {"links: [{match: \"leaf*\", scale: 0.5, form: 1s}]", "did you mean from?"},
-      {"links: [{match: \"leaf*\", down: 1s, scale: 0.5}]", "did you mean"},
+      {"links: [{match: \"leaf*\", down: 1s, scale: 0.5}]", "the keys here are match, bandwidth, scale, latency, down_at"},
       {"stragglers: [{ranks: [1], speed: 0.5, untl: 1s}]", "did you mean until?"},
       {"stragglers: [{ranks: [1], speed: 0.5, from: 1}]", "has no unit"},
       {"jitter: {compute_sigma: 0.03}", "missing"},
