@@ -250,6 +250,7 @@ class StepBuilder {
     for (const auto& [link, changes] : cluster_.bandwidth_changes) step_.graph.links[link].capacity_changes = changes;
     step_.graph.reroutings = cluster_.reroutings;
     step_.graph.jitter = cluster_.jitter;
+    step_.graph.shared_ports = cluster_.shared_ports;
     step_.graph.tiers = cluster_.tiers;
   }
 

@@ -43,8 +43,8 @@ void refuse_unshared_links(Fields& document, const ClusterSpec& cluster) {
   }
 }
 
-// Each rank to its neighbours in the node and to its peer on the next node: every port both ways.
-void check_routes(Fields& document, const ClusterSpec& cluster) {
+// Each rank to its neighbours in the node and to its peer on the next node: every port both ways. False when one lacks.
+bool have_routes(Fields& document, const ClusterSpec& cluster) {
   for (RankId rank = 0; rank < cluster.ranks(); ++rank) {
     const RankId first = cluster.node_of(rank) * cluster.gpus_per_node;
     const RankId neighbour = first + (cluster.local_of(rank) + 1) % cluster.gpus_per_node;
@@ -52,11 +52,13 @@ void check_routes(Fields& document, const ClusterSpec& cluster) {
     try {
       (void)route_between(cluster, rank, neighbour);
       (void)route_between(cluster, rank, peer);
+      (void)route_between(cluster, peer, rank);
     } catch (const InputError& error) {
       document.problem("hosts", error.problems().front().reason);
-      return;
+      return false;
     }
   }
+  return true;
 }
 
 void read_platform_into(Reading& reading, const std::string& path, ClusterSpec& cluster) {
@@ -107,8 +109,7 @@ ClusterSpec read_cluster(Reading& reading, const std::string& path, std::vector<
   if (reading.problems.size() > before) return cluster;
 
   cluster.speed.assign(static_cast<std::size_t>(cluster.ranks()), 1.0);
-  find_owners(cluster);
-  check_routes(*document, cluster);
+  if (have_routes(*document, cluster)) find_owners(cluster);
   return cluster;
 }
 

@@ -34,6 +34,7 @@ struct ClusterSpec {
   std::vector<std::string> tiers;    // names of the wires: "nvlink", "infiniband"; the first is the one inside a node
   std::vector<int> link_tier;        // [link] index into tiers
   std::vector<RankId> link_owner;    // [link] the rank whose own port it is, -1 for a shared link
+  std::vector<SharedPort> shared_ports;  // of ranks of one node that share a network card, sorted
 
   // The scenario's and what-ifs' view of the platform's links: start as the platform's own values.
   std::vector<BytesPerSecond> bandwidth;  // [link] 0: down

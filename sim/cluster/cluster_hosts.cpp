@@ -9,7 +9,7 @@
 namespace stepsim {
 namespace {
 
-constexpr RankId kNobody = -1, kSeveral = -2;
+constexpr RankId kNobody = -1;
 
 // One name a rank: the pattern filled in, or the first names of a list.
 std::vector<std::string> names_of(Fields& hosts, std::string_view key, const ClusterSpec& cluster) {
@@ -96,21 +96,6 @@ void read_hosts(Fields& document, ClusterSpec& cluster) {
     check_sharing(hosts, "nic", cluster, cluster.nic_hosts, true);
   }
   hosts.finish();
-}
-
-// A host's private link is the port of the rank that has this host, if it is the only one.
-void find_owners(ClusterSpec& cluster) {
-  std::vector<RankId> rank_of_host(cluster.platform->hosts().size(), kNobody);
-  for (RankId rank = 0; rank < cluster.ranks(); ++rank) {
-    for (const auto* hosts : {&cluster.nvlink_hosts, &cluster.nic_hosts}) {
-      RankId& known = rank_of_host[static_cast<std::size_t>((*hosts)[static_cast<std::size_t>(rank)])];
-      known = known == kNobody || known == rank ? rank : kSeveral;
-    }
-  }
-  for (const PlatformLink& link : cluster.platform->links()) {
-    const RankId rank = link.owner < 0 ? kNobody : rank_of_host[static_cast<std::size_t>(link.owner)];
-    cluster.link_owner.push_back(std::max(rank, kNobody));
-  }
 }
 
 }  // namespace stepsim

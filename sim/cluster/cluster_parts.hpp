@@ -5,8 +5,10 @@
 
 namespace stepsim {
 
-// Fills nvlink_hosts and nic_hosts, and finds who owns which link. Needs nodes, gpus_per_node and the platform.
+// Fills nvlink_hosts and nic_hosts. Needs nodes, gpus_per_node and the platform.
 void read_hosts(Fields& document, ClusterSpec& cluster);
+
+// Fills link_owner and shared_ports. Needs all else, and routes between all GPUs.
 void find_owners(ClusterSpec& cluster);
 
 // Fills tiers and link_tier.

@@ -1,8 +1,9 @@
 // A SimGrid platform file (DTD version 4.1) as plain data: hosts, links, and the links of the route between two hosts.
 //
 // Read: zones with routing Full, Floyd, Dijkstra, DijkstraCache, Cluster or None, flat <cluster>s with backbone and
-// limiter, hosts, routers, links, routes, zone routes, host links, properties. A host's speed and cores are not used:
-// the GPU's file says how fast it computes. Everything else is refused, and so is what SimGrid itself would refuse.
+// limiter, TORUS and FAT_TREE <cluster>s, hosts, routers, links, routes, zone routes, host links, properties. A host's
+// speed and cores are not used: the GPU's file says how fast it computes. Everything else is refused, and so is what
+// SimGrid itself would refuse.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,8 @@ using HostId = std::int32_t;
 // One direction of one wire, or both where the file shares it between them. The directions of a SPLITDUPLEX link L are
 // "L_up" and "L_down" (SimGrid: L_UP, L_DOWN). The private links of a <cluster>'s host H are "H_up" and "H_down", or
 // "H_link" where the cluster's sharing policy makes one of both, and "H_limiter"; its backbone is "CLUSTER_backbone".
+// The cables of a TORUS are "CLUSTER_link_from_A_to_B_up", by the numbers of its hosts; those of a FAT_TREE
+// "CLUSTER_link_L_N_to_P_C_up": cable C from node N of level L (0: the hosts) to its parent P.
 struct PlatformLink {
   std::string name;
   BytesPerSecond bandwidth;

@@ -1,4 +1,4 @@
-// <cluster>: a switch with many hosts, in one element.
+// <cluster>: many hosts at one switch, or in a regular network, in one element.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -52,69 +52,110 @@ void PlatformReader::read_cluster(pugi::xml_node element, ZoneId parent) {
                                    {"lat", Kind::required},
                                    {"sharing_policy", Kind::optional},
                                    {"topology", Kind::optional},
+                                   {"topo_parameters", Kind::optional},
                                    {"bb_bw", Kind::optional},
                                    {"bb_lat", Kind::optional},
                                    {"bb_sharing_policy", Kind::optional},
                                    {"router_id", Kind::optional},
                                    {"limiter_link", Kind::optional},
-                                   {"topo_parameters", Kind::refused, "only flat clusters are read"},
                                    {"loopback_bw", Kind::refused, kNoLoopback},
                                    {"loopback_lat", Kind::refused, kNoLoopback}});
   read_children(element, {"prop"});
   for (const pugi::xml_node child : element.children("prop")) read_prop(child);
-  file_.choice(element, "topology", {"FLAT"}, "FLAT");
-  const std::string id = element.attribute("id").value();
-  const auto zone = new_zone(element, parent, Routing::star);
-  if (!zone) return;
-
-  const std::string backbone_policy = file_.choice(element, "bb_sharing_policy", {"SHARED", "FATPIPE"}, "SHARED");
-  const auto backbone_bandwidth = file_.bandwidth(element, "bb_bw");
-  const auto backbone_latency = file_.time(element, "bb_lat");
-  LinkId backbone = -1;
-  if (backbone_bandwidth) {
-    backbone = new_link(element, {.name = id + "_backbone",
-                                  .bandwidth = *backbone_bandwidth,
-                                  .latency = backbone_latency.value_or(Seconds(0)),
-                                  .shared = backbone_policy == "SHARED"});
-  } else if (backbone_latency && backbone_latency->value > 0) {
-    file_.problem(element, "bb_lat", "a backbone needs bb_bw as well");
+  const bool dragonfly = element.attribute("topology").value() == std::string_view("DRAGONFLY");
+  if (dragonfly) {
+    return file_.problem(element, "topology",
+                         "not read: DRAGONFLY, whose routes in SimGrid cross links between chassis "
+                         "that they do not need; write its zones and routes out (tools/make_platform "
+                         "--topology dragonfly does)");
   }
-
-  const std::string prefix = element.attribute("prefix").value();
-  const std::string suffix = element.attribute("suffix").value();
-  add_cluster_hosts(element, *zone, prefix, suffix, backbone);
+  const std::string topology = file_.choice(element, "topology", {"FLAT", "TORUS", "FAT_TREE"}, "FLAT");
+  const auto zone = new_zone(element, parent, topology == "FLAT" ? Routing::star : Routing::regular);
+  if (!zone) return;
+  add_cluster_hosts(element, *zone);
+  if (topology == "FLAT") read_flat(element, *zone);
+  if (topology != "FLAT") read_switched(element, *zone, topology);
+  const std::string prefix = element.attribute("prefix").value(), suffix = element.attribute("suffix").value();
   const auto router = XmlFile::text(element, "router_id");
-  new_point(element, PointKind::router, router ? std::string(*router) : prefix + id + "_router" + suffix, *zone);
+  new_point(element, PointKind::router,
+            router ? std::string(*router) : prefix + element.attribute("id").value() + "_router" + suffix, *zone);
 }
 
-// The hosts with their private links. All are alike, so that their values are read once.
-void PlatformReader::add_cluster_hosts(pugi::xml_node element, ZoneId zone, const std::string& prefix,
-                                       const std::string& suffix, LinkId backbone) {
-  const std::string policy =
-      file_.choice(element, "sharing_policy", {"SPLITDUPLEX", "FULLDUPLEX", "SHARED", "FATPIPE"}, "SPLITDUPLEX");
+// All hosts are alike, so that their values are read once.
+void PlatformReader::add_cluster_hosts(pugi::xml_node element, ZoneId zone) {
+  const std::string prefix = element.attribute("prefix").value(), suffix = element.attribute("suffix").value();
+  for (const int number : radicals_of(element)) {
+    // One reason is enough for all hosts of the element.
+    if (!new_point(element, PointKind::host, fmt::format("{}{}{}", prefix, number, suffix), zone)) return;
+  }
+}
+
+PlatformLink PlatformReader::cluster_link(pugi::xml_node element, const std::string& policy) {
   const auto bandwidth = file_.bandwidth(element, "bw");
   const auto latency = file_.time(element, "lat");
+  return {.name = "",
+          .bandwidth = bandwidth.value_or(BytesPerSecond(1)),
+          .latency = latency.value_or(Seconds(0)),
+          .shared = policy != "FATPIPE"};
+}
+
+PlatformReader::LinkInRoute PlatformReader::new_duplex(pugi::xml_node element, const std::string& name,
+                                                       const PlatformLink& like, const std::string& policy) {
+  if (policy == "SPLITDUPLEX" || policy == "FULLDUPLEX") return new_split_link(element, name, like);
+  PlatformLink both = like;
+  both.name = name + "_link";
+  const LinkId link = new_link(element, std::move(both));
+  return {link, link};
+}
+
+void PlatformReader::read_switched(pugi::xml_node element, ZoneId zone, const std::string& topology) {
+  for (const char* attribute : {"limiter_link", "bb_bw", "bb_lat"}) {
+    if (!XmlFile::text(element, attribute)) continue;
+    file_.problem(element, attribute, fmt::format("not read: only flat clusters have one, this is a {}", topology));
+  }
+  const std::string policy = cluster_policy(element);
+  const PlatformLink like = cluster_link(element, policy);
+  const std::string id = element.attribute("id").value();
+  read_regular(element, zone, topology, [&](const std::string& name) {
+    const LinkInRoute made = new_duplex(element, id + "_" + name, like, policy);
+    return Duplex{made.forth, made.back};
+  });
+}
+
+std::string PlatformReader::cluster_policy(pugi::xml_node element) {
+  return file_.choice(element, "sharing_policy", {"SPLITDUPLEX", "FULLDUPLEX", "SHARED", "FATPIPE"}, "SPLITDUPLEX");
+}
+
+LinkId PlatformReader::read_cluster_backbone(pugi::xml_node element) {
+  const std::string policy = file_.choice(element, "bb_sharing_policy", {"SHARED", "FATPIPE"}, "SHARED");
+  const auto bandwidth = file_.bandwidth(element, "bb_bw");
+  const auto latency = file_.time(element, "bb_lat");
+  if (!bandwidth) {
+    if (latency && latency->value > 0) file_.problem(element, "bb_lat", "a backbone needs bb_bw as well");
+    return -1;
+  }
+  return new_link(element, {.name = std::string(element.attribute("id").value()) + "_backbone",
+                            .bandwidth = *bandwidth,
+                            .latency = latency.value_or(Seconds(0)),
+                            .shared = policy == "SHARED"});
+}
+
+// A star: every host's private links, and the backbone that all messages cross.
+void PlatformReader::read_flat(pugi::xml_node element, ZoneId zone) {
+  if (XmlFile::text(element, "topo_parameters")) {
+    file_.problem(element, "topo_parameters", "not read: a flat cluster has none; write a topology as well");
+  }
+  const LinkId backbone = read_cluster_backbone(element);
+  const std::string policy = cluster_policy(element);
+  const PlatformLink like = cluster_link(element, policy);
   const auto limit = file_.bandwidth(element, "limiter_link");
-  const PlatformLink like{.name = "",
-                          .bandwidth = bandwidth.value_or(BytesPerSecond(1)),
-                          .latency = latency.value_or(Seconds(0)),
-                          .shared = policy != "FATPIPE"};
-  for (const int number : radicals_of(element)) {
-    const std::string name = fmt::format("{}{}{}", prefix, number, suffix);
-    const auto host = new_point(element, PointKind::host, name, zone);
-    if (!host) return;  // one reason is enough for all hosts of the element
-    LinkInRoute port;
-    if (policy == "SPLITDUPLEX" || policy == "FULLDUPLEX") {
-      port = new_split_link(element, name, like);
-    } else {
-      PlatformLink both = like;
-      both.name = name + "_link";
-      port.forth = port.back = new_link(element, std::move(both));
-    }
+  for (std::size_t i = 0; i < zone_at(zone).members.size(); ++i) {
+    const Point& point = point_of(zone_at(zone).members[i]);
+    const std::string& name = platform_.host_names[static_cast<std::size_t>(point.id)];
+    const LinkInRoute port = new_duplex(element, name, like, policy);
     LinkId limiter = -1;
     if (limit) limiter = new_link(element, {.name = name + "_limiter", .bandwidth = *limit, .latency = Seconds(0)});
-    zone_at(zone).ports[static_cast<std::size_t>(point_of(*host).position)] = {.up = {limiter, port.forth, backbone},
-                                                                               .down = {backbone, port.back, limiter}};
+    zone_at(zone).ports[i] = {.up = {limiter, port.forth, backbone}, .down = {backbone, port.back, limiter}};
   }
 }
 

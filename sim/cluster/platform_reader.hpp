@@ -41,9 +41,18 @@ class PlatformReader {
 
   // platform_cluster.cpp
   void read_cluster(pugi::xml_node element, ZoneId parent);
-  void add_cluster_hosts(pugi::xml_node element, ZoneId zone, const std::string& prefix, const std::string& suffix,
-                         LinkId backbone);
+  void read_flat(pugi::xml_node element, ZoneId zone);
+  void read_switched(pugi::xml_node element, ZoneId zone, const std::string& topology);
+  void add_cluster_hosts(pugi::xml_node element, ZoneId zone);
+  LinkId read_cluster_backbone(pugi::xml_node element);
+  std::string cluster_policy(pugi::xml_node element);
+  PlatformLink cluster_link(pugi::xml_node element, const std::string& policy);
+  LinkInRoute new_duplex(pugi::xml_node element, const std::string& name, const PlatformLink& like,
+                         const std::string& policy);
   std::vector<int> radicals_of(pugi::xml_node element);
+
+  // platform_regular.cpp
+  void read_regular(pugi::xml_node element, ZoneId zone, std::string_view topology, const MakeDuplex& make);
 
   // platform_routes.cpp
   void read_host_link(pugi::xml_node element, ZoneId zone, LinkId backbone);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/cluster/platform.hpp"
+#include "sim/cluster/regular.hpp"
 
 namespace stepsim {
 
@@ -25,7 +26,7 @@ struct Point {
   std::int32_t id = -1;       // HostId or ZoneId; a router has none
 };
 
-enum class Routing : std::uint8_t { star, full, floyd, dijkstra, none };
+enum class Routing : std::uint8_t { star, full, floyd, dijkstra, regular, none };
 
 // The links between a member of a star and its centre, in the order of travel; -1: unused.
 struct StarPorts {
@@ -48,6 +49,7 @@ struct Zone {
   bool holds_zones = false;
   std::vector<PointId> members{};
   std::vector<StarPorts> ports{};                        // star: [position]
+  std::shared_ptr<const RegularNetwork> regular{};       // regular: between hosts, by positions
   std::map<std::pair<int, int>, WrittenRoute> routes{};  // full, floyd, dijkstra: by positions
   std::vector<int> named{};                              // dijkstra: positions in the order of the routes naming them
   std::vector<std::int32_t> predecessor{};               // floyd, dijkstra: [from * members + to]; -1: no way

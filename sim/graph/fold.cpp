@@ -105,6 +105,12 @@ Folding fold(const StepGraph& graph) {
       (where[3] == 0 ? part.loads : part.detours[where[3] - 1].loads).push_back({new_id[c], sum});
     }
   }
+  for (const SharedPort& port : graph.shared_ports) {
+    const std::int32_t link = new_id[refined.links().color[port.link]];
+    if (link >= 0) out.shared_ports.push_back({link, folding.rank_color[port.rank]});
+  }
+  std::sort(out.shared_ports.begin(), out.shared_ports.end());
+  out.shared_ports.erase(std::unique(out.shared_ports.begin(), out.shared_ports.end()), out.shared_ports.end());
   for (std::size_t l = 0; l < graph.links.size(); ++l) folding.link_color[l] = new_id[refined.links().color[l]];
   return folding;
 }

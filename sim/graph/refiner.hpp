@@ -92,6 +92,9 @@ class Refiner {
     for (std::size_t l = 0; l < graph.links.size(); ++l) {
       if (graph.links[l].owner >= 0 && !uses_[l].empty()) owned_[graph.links[l].owner].push_back(static_cast<std::int32_t>(l));
     }
+    for (const SharedPort& port : graph.shared_ports) {
+      if (!uses_[port.link].empty()) owned_[port.rank].push_back(port.link);
+    }
     start();
   }
 

@@ -197,6 +197,14 @@ struct Jitter {
   bool operator==(const Jitter&) const = default;
 };
 
+// A port that several ranks have in common: GPUs at one network card. The link itself has no owner.
+struct SharedPort {
+  std::int32_t link = 0;
+  RankId rank = 0;
+
+  auto operator<=>(const SharedPort&) const = default;
+};
+
 struct StepGraph {
   std::vector<Program> programs;
   std::vector<Rank> ranks;
@@ -205,6 +213,7 @@ struct StepGraph {
   std::vector<std::string> tiers;       // names of the wires: nvlink, infiniband, ...
   std::vector<std::string> labels{""};  // texts of Tags::label
   int sms = 0;                          // SMs of a GPU, for transfers that hold some
+  std::vector<SharedPort> shared_ports = {};
   std::vector<Rerouting> reroutings = {};  // in order of time
   Jitter jitter = {};                      // a graph with jitter does not fold
 

@@ -49,6 +49,7 @@ Report analyse(const StepGraph& graph, const Timeline& timeline, const InputName
   report.critical_path = critical_path(graph, timeline);
   report.overlap = collect_overlap(graph, timeline);
   report.roofline = roofline_of(report.ranks, report.tiers);
+  add_shared_links(report.roofline, graph, timeline);
   report.engine.name = inputs.engine;
   report.engine.detail = inputs.detail;
   report.engine.representatives = graph.ranks.size();

@@ -86,8 +86,8 @@ void impossible(Warnings& warnings, const Report& report) {
   const double room = report.step_time_s * (1 + 1e-6);
   if (wire.seconds > room) {
     warnings.push_back(
-        fmt::format("the step ({}) is shorter than {} needs for rank {}'s bytes alone ({}): the engine "
-                    "let transfers share a wire without slowing each other down",
+        fmt::format("the step ({}) is shorter than {} needs for the bytes of rank {} or of a shared link ({}): the "
+                    "engine let transfers share a wire without slowing each other down",
                     seconds_text(report.step_time_s), wire.wire, report.roofline.rank, seconds_text(wire.seconds)));
   } else if (!report.links.empty() && report.links.front().utilisation > 1 + 1e-6) {
     const LinkRow& link = report.links.front();

@@ -37,15 +37,19 @@ void sum_wires(std::vector<RankRow>& rows, const StepGraph& graph, const Timelin
     row.wire_bytes.assign(graph.tiers.size(), 0);
     row.wire_roofline_s.assign(graph.tiers.size(), 0);
   }
-  for (std::size_t i = 0; i < graph.links.size(); ++i) {
-    const GraphLink& link = graph.links[i];
-    if (link.owner < 0 || link.tier < 0) continue;
-    RankRow& row = rows[static_cast<std::size_t>(link.owner)];
+  const auto see = [&](std::size_t l, RankId rank) {
+    const GraphLink& link = graph.links[l];
+    if (link.tier < 0) return;
+    RankRow& row = rows[static_cast<std::size_t>(rank)];
     const auto tier = static_cast<std::size_t>(link.tier);
-    row.wire_bytes[tier] = std::max(row.wire_bytes[tier], bytes[i]);
+    row.wire_bytes[tier] = std::max(row.wire_bytes[tier], bytes[l]);
     const double capacity = mean_value(link.capacity, link.capacity_changes, timeline.end);
-    if (capacity > 0) row.wire_roofline_s[tier] = std::max(row.wire_roofline_s[tier], bytes[i] / capacity);
+    if (capacity > 0) row.wire_roofline_s[tier] = std::max(row.wire_roofline_s[tier], bytes[l] / capacity);
+  };
+  for (std::size_t l = 0; l < graph.links.size(); ++l) {
+    if (graph.links[l].owner >= 0) see(l, graph.links[l].owner);
   }
+  for (const SharedPort& port : graph.shared_ports) see(static_cast<std::size_t>(port.link), port.rank);
 }
 
 }  // namespace

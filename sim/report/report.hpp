@@ -63,7 +63,8 @@ struct RankRow {
   int stage = 0;  // pipeline rank
   double compute_s = 0, overlapped_communication_s = 0, exposed_communication_s = 0, wait_s = 0, bubble_s = 0,
          idle_s = 0;
-  std::vector<double> wire_bytes = {};  // [tier] through the rank's busiest port of that wire
+  std::vector<double> wire_bytes = {};  // [tier] through the rank's busiest port of that wire, all its ranks' together
+                                        // where ranks share it
   double flops = 0;                     // hardware
   double compute_roofline_s = 0, hbm_roofline_s = 0;
   std::vector<double> wire_roofline_s = {};  // [tier] bytes over capacity, the largest of the rank's ports of that wire
@@ -160,7 +161,7 @@ struct OverlapRow {
   bool operator==(const OverlapRow&) const = default;
 };
 
-struct Roofline {  // of the worst rank
+struct Roofline {  // of the worst rank; a wire's seconds are those of its busiest shared link where that needs more
   int rank = 0;
   double compute_s = 0, hbm_s = 0;
   std::vector<double> wire_s;  // [tier]
@@ -221,6 +222,8 @@ std::vector<LinkRow> collect_links(const StepGraph& graph, const Timeline& timel
 CriticalPath critical_path(const StepGraph& graph, const Timeline& timeline);
 std::vector<OverlapRow> collect_overlap(const StepGraph& graph, const Timeline& timeline);
 Roofline roofline_of(const std::vector<RankRow>& ranks, const std::vector<std::string>& tiers);
+// An oversubscribed switch can bind although no port does: takes links without owner into account.
+void add_shared_links(Roofline& roofline, const StepGraph& graph, const Timeline& timeline);
 
 // Fills in report.verdict from measured elasticities (resource -> value); an empty map leaves it "unknown".
 void judge(Report& report, const std::map<std::string, double>& elasticities);

@@ -1,6 +1,8 @@
 // The roofline study's method: what each resource would need alone, at its speed of light.
 #include <algorithm>
 
+#include "sim/graph/changes.hpp"
+#include "sim/report/calls.hpp"
 #include "sim/report/report.hpp"
 
 namespace stepsim {
@@ -29,6 +31,24 @@ Roofline roofline_of(const std::vector<RankRow>& ranks, const std::vector<std::s
     }
   }
   return worst;
+}
+
+void add_shared_links(Roofline& roofline, const StepGraph& graph, const Timeline& timeline) {
+  const std::vector<double> bytes = link_bytes(graph, timeline);
+  roofline.wire_s.resize(graph.tiers.size(), 0);
+  for (std::size_t l = 0; l < graph.links.size(); ++l) {
+    const GraphLink& link = graph.links[l];
+    const double capacity = mean_value(link.capacity, link.capacity_changes, timeline.end);
+    if (link.owner >= 0 || link.tier < 0 || capacity <= 0) continue;
+    double& seconds = roofline.wire_s[static_cast<std::size_t>(link.tier)];
+    seconds = std::max(seconds, bytes[l] / capacity);
+  }
+  double most = std::max(roofline.compute_s, roofline.hbm_s);
+  for (std::size_t t = 0; t < graph.tiers.size(); ++t) {
+    if (roofline.wire_s[t] <= most) continue;
+    most = roofline.wire_s[t];
+    roofline.bound = graph.tiers[t];
+  }
 }
 
 }  // namespace stepsim

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "sim/collective/algorithm.hpp"
 #include "sim/verbs/arguments.hpp"
@@ -38,6 +39,18 @@ Rows named(const std::vector<std::string>& names) {
   return rows;
 }
 
+// A cluster's file begins with a line of what it is: "# dgx-h100: 2048 nodes of 8 GPUs, 16384 GPUs."
+Rows clusters(const std::string& home) {
+  Rows rows = named(shipped(home, Document::cluster));
+  for (auto& [name, about] : rows) {
+    std::ifstream file(shipped_folder(home, Document::cluster) + "/" + name + ".yaml");
+    const std::string start = "# " + name + ": ";
+    std::string line;
+    if (std::getline(file, line) && line.starts_with(start)) about = line.substr(start.size());
+  }
+  return rows;
+}
+
 struct Kind {
   std::string name;
   Rows (*rows)(const std::string& home);
@@ -48,7 +61,7 @@ const std::vector<Kind>& kinds() {
       {"plans", [](const std::string& home) { return named(shipped(home, Document::plan)); }},
       {"experiments", [](const std::string& home) { return named(shipped(home, Document::experiment)); }},
       {"scenarios", [](const std::string& home) { return named(shipped(home, Document::scenario)); }},
-      {"clusters", [](const std::string& home) { return named(shipped(home, Document::cluster)); }},
+      {"clusters", clusters},
       {"gpus", [](const std::string& home) { return named(gpu_names(home)); }},
       {"schedules", [](const std::string&) { return schedule_choices(); }},
       {"collectives", [](const std::string&) { return collectives(); }},

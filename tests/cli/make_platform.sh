@@ -16,11 +16,14 @@ for yaml in platforms/*.yaml; do
   grep -qF "value=\"$command\"" "${yaml%.yaml}.xml"
   made=$((made + 1))
 done
-test "$made" -ge 2
+test "$made" -ge 17
 
 help=$(tools/make_platform --help)
-for option in topology nodes gpus-per-node nics-per-node nvlink-bandwidth nic-bandwidth nvlink-latency leaf-latency spine-latency \
-              leaf-size oversubscription planes rails system network name gpu output yaml; do
+for option in topology system nodes gpus-per-node nics-per-node nic-bandwidth nvlink-bandwidth nvlink-latency \
+              pcie-bandwidth pcie-latency bridge-bandwidth bridge-latency leaf-size leaf-latency spine-latency \
+              core-latency oversubscription spine-oversubscription pod-size planes rails leaf-cables spine-cables \
+              site-bandwidth site-latency site-cables groups routers local-bandwidth local-latency global-bandwidth \
+              global-latency name gpu network output yaml; do
   grep -q -- "--$option" <<<"$help" || { echo "--help is silent on --$option"; exit 1; }
 done
 
@@ -48,6 +51,27 @@ refused --nodes 2 --name x --spine-latency 1us --leaf-latency 2us
 refused --nodes 2 --name x --oversubscription 0
 refused --nodes 2 --name x --topology ring
 refused --nodes 2 --name x --yaml "$work/x.yaml"
+
+# refused_for WORDS OPTIONS...: with this reason.
+refused_for() {
+  local words=$1
+  shift
+  refused --name x "$@"
+  grep -qF -- "$words" <<<"$message" || { echo "wrong reason for $*: $message"; exit 1; }
+}
+refused_for "--nodes 2000000 x --gpus-per-node 8 are more than 1048576 GPUs" --nodes 2000000
+refused_for "--rails means nothing to --topology fat-tree-2" --nodes 2 --rails 8
+refused_for "--nvlink-bandwidth means nothing to --topology pcie" --topology pcie --nodes 2 --nvlink-bandwidth 1GBps
+refused_for "--nics-per-node 3 does not divide --gpus-per-node 8" --nodes 2 --nics-per-node 3
+refused_for "--rails 3 does not divide" --topology rail --nodes 2 --rails 3
+refused_for "--core-latency is below --spine-latency" --topology fat-tree-3 --nodes 2 --core-latency 3us
+refused_for "--site-bandwidth is required" --topology two-sites --nodes 2 --site-latency 1ms
+refused_for "--nodes 3 is odd" --topology two-sites --nodes 3 --site-latency 1ms --site-bandwidth 1GBps
+refused_for "--groups is required" --topology dragonfly --nodes 2 --routers 2
+refused_for "--nodes 9 is not 8" --topology dragonfly --nodes 9 --groups 2 --routers 2 --leaf-size 2
+refused_for "more than 1000000 links" --topology dragonfly --nodes 2000 --groups 2000 --routers 1 --leaf-size 1
+refused_for "--leaf-latency is below --pcie-latency" --topology pcie --nodes 2 --pcie-latency 3us
+refused_for "invalid choice" --nodes 2 --system dgx-2
 test ! -e "$work/x.yaml"
 ! tools/make_platform --nodes 2 --name x -o /nowhere/x.xml 2>"$work/message"
 grep -q "/nowhere/x.xml" "$work/message"

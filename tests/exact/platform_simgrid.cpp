@@ -235,6 +235,50 @@ TEST(PlatformSimgrid, ClustersOfEveryKind) {
   }
 }
 
+TEST(PlatformSimgrid, RegularClusters) {
+  const auto cluster = [](const std::string& topology, const std::string& parameters, int hosts,
+                          const char* more = "") {
+    return platform("<cluster id=\"c\" prefix=\"h\" suffix=\"\" radical=\"0-" + std::to_string(hosts - 1) +
+                    "\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" topology=\"" + topology + "\" topo_parameters=\"" +
+                    parameters + "\"" + more + "/>");
+  };
+  const struct {
+    const char *topology, *parameters;
+    int hosts;
+  } cases[] = {
+      {"TORUS", "8", 8},
+      {"TORUS", "5,4", 20},
+      {"TORUS", "3,2,2", 12},
+      {"TORUS", "2,2,2,3", 24},
+      {"TORUS", "1,7", 7},
+      {"FAT_TREE", "1;6;1;1", 6},
+      {"FAT_TREE", "1;4;3;1", 4},
+      {"FAT_TREE", "2;4,4;1,2;1,2", 16},
+      {"FAT_TREE", "2;4,3;1,4;1,1", 12},
+      {"FAT_TREE", "2;3,3;2,2;2,3", 9},
+      {"FAT_TREE", "3;2,3,2;1,2,2;1,2,1", 12},
+      {"FAT_TREE", "3;2,2,3;2,1,3;3,2,2", 12},
+  };
+  for (const auto& each : cases) {
+    for (const char* more : {"", R"( sharing_policy="SHARED")"}) {
+      const test::TempFile file(cluster(each.topology, each.parameters, each.hosts, more));
+      EXPECT_SAME(compare_all(file.path())) << each.topology << " " << each.parameters << more;
+    }
+  }
+}
+
+// A torus beside a switch, joined by their routers.
+TEST(PlatformSimgrid, RegularClusterInsideAZone) {
+  const test::TempFile file(platform(R"(<zone id="z" routing="Full">
+    <cluster id="t" prefix="t" suffix="" radical="0-5" speed="1Gf" bw="1GBps" lat="1us" topology="TORUS"
+             topo_parameters="3,2" router_id="rt"/>
+    <cluster id="s" prefix="s" suffix="" radical="0-3" speed="1Gf" bw="2GBps" lat="2us" router_id="rs"/>
+    <link id="l" bandwidth="3GBps" latency="3us" sharing_policy="SPLITDUPLEX"/>
+    <zoneRoute src="t" dst="s" gw_src="rt" gw_dst="rs"><link_ctn id="l" direction="UP"/></zoneRoute>
+  </zone>)"));
+  EXPECT_SAME(compare_all(file.path()));
+}
+
 TEST(PlatformSimgrid, NestedZonesWithGatewaysThatDiffer) {
   for (const char* routing : {"Full", "Floyd"}) {
     // The way from c1 to c4 enters c2 at one gateway and leaves it at another.

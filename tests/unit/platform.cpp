@@ -218,7 +218,24 @@ TEST(Platform, WrongZonesAndClustersAreRefused) {
     EXPECT_NE(reason(cluster + "\"" + radical + "\"/>").find("radical"), std::string::npos) << radical;
   }
   EXPECT_NE(reason(cluster + "\"0,0\"/>").find("named h0 stands above"), std::string::npos);
-  EXPECT_NE(reason(cluster + "\"0\" topology=\"TORUS\"/>").find("'TORUS' is not one of FLAT"), std::string::npos);
+  const auto expect = [&](const std::string& rest, const std::string& words) {
+    EXPECT_NE(reason(cluster + "\"0-3\" " + rest + "/>").find(words), std::string::npos) << rest << ": "
+                                                                                         << reason(cluster + "\"0-3\" " + rest + "/>");
+  };
+  expect("topology=\"RING\"", "'RING' is not one of FLAT, TORUS, FAT_TREE");
+  expect("topology=\"DRAGONFLY\" topo_parameters=\"1,1;1,1;4,1;1\"", "not read: DRAGONFLY");
+  expect("topo_parameters=\"2,2\"", "a flat cluster has none");
+  for (const char* wrong : {"", "2,", ",2", "2;2", "0,4", "-2,-2", "2,x", "99999999999"}) {
+    expect("topology=\"TORUS\" topo_parameters=\"" + std::string(wrong) + "\"", "is not the torus's dimensions");
+  }
+  expect("topology=\"TORUS\" topo_parameters=\"2,3\"", "describes 6 hosts; radical names 4");
+  for (const char* wrong : {"", "1;4;1", "2;4;1;1", "1;4;1;0", "1;4;1;1;1", "1,1;4;1;1", "0;;;"}) {
+    expect("topology=\"FAT_TREE\" topo_parameters=\"" + std::string(wrong) + "\"", "is not a fat tree");
+  }
+  expect("topology=\"FAT_TREE\" topo_parameters=\"2;2,3;1,1;1,1\"", "describes 6 hosts; radical names 4");
+  expect("topology=\"FAT_TREE\" topo_parameters=\"2;2,2;1,4000000;1,4000000\"", "more cables than can be simulated");
+  expect("topology=\"TORUS\" topo_parameters=\"2,2\" limiter_link=\"1GBps\"", "only flat clusters have one");
+  expect("topology=\"TORUS\" topo_parameters=\"2,2\" bb_bw=\"1GBps\"", "only flat clusters have one");
   EXPECT_NE(reason(cluster + "\"0\" loopback_bw=\"1GBps\"/>").find("not read"), std::string::npos);
   EXPECT_NE(reason(cluster + "\"0\" bb_lat=\"1us\"/>").find("needs bb_bw"), std::string::npos);
   EXPECT_NE(reason(R"(<zone id="z" routing="Vivaldi"/>)").find("'Vivaldi' is not one of"), std::string::npos);

@@ -54,6 +54,9 @@ def problems(o):
     due = o.groups * o.routers * o.leaf_size
     if o.nodes != due:
         yield f"--nodes {o.nodes} is not {due}: --groups {o.groups} x --routers {o.routers} x --leaf-size {o.leaf_size}"
+    links = o.groups * o.routers * (o.routers - 1) // 2 + o.groups * (o.groups - 1) // 2
+    if links > 10**6:
+        yield f"--groups {o.groups} of --routers {o.routers} are more than 1000000 links"
     yield from parts.card_problems(o)
 
 
