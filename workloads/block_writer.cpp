@@ -68,6 +68,11 @@ void BlockWriter::memory(std::string_view name, double bytes, const std::vector<
   this->kernel(kernel, needs);
 }
 
+void BlockWriter::elementwise(std::string_view name, double bytes, Unfused unfused, const std::vector<int>& needs) {
+  if (fused()) return memory(name, bytes, needs);
+  for (int i = 0; i < unfused.kernels; ++i) memory(name, unfused.bytes / unfused.kernels, i == 0 ? needs : std::vector<int>{});
+}
+
 void BlockWriter::quantise(double rows, double width, Precision to, int copies, const std::vector<int>& needs) {
   if (to != Precision::fp8) return;
   memory("quantise", rows * (width * shape_.stream_bytes + copies * activation_row_bytes(width, to)), needs);
@@ -95,10 +100,14 @@ void BlockWriter::weight_gradient(const Linear& l, const std::vector<int>& needs
   const PhaseScope scope(*this, Phase::weight_gradient);
   if (l.precision == Precision::fp8) memory("requantise", 2 * l.rows * activation_row_bytes(l.in, l.precision), needs);
   Kernel kernel = gemm(l, l.in, l.out, l.rows);
-  // The main gradient is read and written: accumulation over microbatches is fused into the GEMM.
-  kernel.bytes = Bytes(l.rows * (activation_row_bytes(l.in, l.precision) + activation_row_bytes(l.out, l.precision)) +
-                       weights_of(l) * 2 * bytes_per_element(precision().gradients));
+  kernel.groups_in_k = kernel.kind == KernelClass::grouped_gemm;
+  const double operands = l.rows * (activation_row_bytes(l.in, l.precision) + activation_row_bytes(l.out, l.precision));
+  const double main = weights_of(l) * bytes_per_element(precision().gradients);
+  const double fresh = weights_of(l) * shape_.stream_bytes;
+  // The main gradient is read and written: accumulation over microbatches is fused into the GEMM, or a pass of its own.
+  kernel.bytes = Bytes(operands + (fused() ? 2 * main : fresh));
   this->kernel(kernel, needs);
+  if (!fused()) memory("accumulate", fresh + 2 * main);
 }
 
 int BlockWriter::call(const CollectiveCall& call, const std::vector<int>& needs) {
@@ -142,16 +151,32 @@ Block BlockWriter::finish(Block::Kind kind, BlockParameters parameters) && {
   return std::move(block_);
 }
 
+// Unfused, as the formula is written in PyTorch (an RMS norm in FP32): cast, square, mean, scale, cast back, weight.
 void norm_forward(BlockWriter& w, std::string_view name, double rows, double width, const std::vector<int>& needs) {
-  w.memory(name, 2 * rows * width * w.shape().stream_bytes, needs);
+  const double element = w.shape().stream_bytes, all = rows * width;
+  w.elementwise(name, 2 * all * element, {all * (4 * element + 28), 6}, needs);
 }
 
+// Unfused: gradients of weight (2 kernels), cast, scale (2), mean, square, their sum, cast back.
 void norm_backward(BlockWriter& w, std::string_view name, double rows, double width, const std::vector<int>& needs) {
-  w.memory(name, 3 * rows * width * w.shape().stream_bytes, needs);
+  const double element = w.shape().stream_bytes, all = rows * width;
+  w.elementwise(name, 3 * all * element, {all * (6 * element + 44), 8}, needs);
 }
 
 void residual_add(BlockWriter& w, const std::vector<int>& needs) {
-  w.memory("residual", 3 * w.shape().rows * w.shape().model.hidden * w.shape().stream_bytes, needs);
+  const LayerShape& s = w.shape();
+  const bool dropped = s.plan.kernels.dropout && (w.phase() == Phase::forward || w.phase() == Phase::recompute);
+  w.memory("residual", s.rows * s.model.hidden * (3 * s.stream_bytes + (dropped ? 1 : 0)), needs);
+}
+
+void dropout_backward(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  if (s.plan.kernels.dropout) w.memory("dropout", s.rows * s.model.hidden * (2 * s.stream_bytes + 1));
+}
+
+void dropout_activations(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  if (s.plan.kernels.dropout) w.keep(s.rows * s.model.hidden, {});
 }
 
 }  // namespace stepsim

@@ -25,6 +25,7 @@ class BlockWriter {
   explicit BlockWriter(const LayerShape& shape) : shape_(shape) {}
   const LayerShape& shape() const { return shape_; }
   const Precisions& precision() const { return shape_.plan.precision; }
+  bool fused() const { return shape_.plan.kernels.fused; }
   // Module by module; full recompute repeats the forward list instead.
   bool recomputes(Module module) const {
     return !shape_.plan.recompute.full && shape_.plan.recompute.modules.contains(module);
@@ -41,6 +42,12 @@ class BlockWriter {
   void kernel(Kernel kernel, const std::vector<int>& needs = {});
   // Memory-bound: reads and writes `bytes`.
   void memory(std::string_view name, double bytes, const std::vector<int>& needs = {});
+  // As memory(), in one kernel; or, where the plan's elementwise kernels are not fused, in several that move other bytes.
+  struct Unfused {
+    double bytes = 0;
+    int kernels = 1;
+  };
+  void elementwise(std::string_view name, double bytes, Unfused unfused, const std::vector<int>& needs = {});
   // To FP8 when `to` is FP8 (otherwise nothing): reads the stream's format, writes `copies` (1: along rows; 2: along
   // columns too, as a weight gradient wants it).
   void quantise(double rows, double width, Precision to, int copies, const std::vector<int>& needs = {});
@@ -96,7 +103,10 @@ class PhaseScope {
 void norm_forward(BlockWriter& w, std::string_view name, double rows, double width, const std::vector<int>& needs = {});
 void norm_backward(BlockWriter& w, std::string_view name, double rows, double width,
                    const std::vector<int>& needs = {});
-// x + y over the residual stream, in forward as in backward.
+// x + y over the residual stream, in forward as in backward; with dropout of y in the same kernel (a byte a mask).
 void residual_add(BlockWriter& w, const std::vector<int>& needs = {});
+// At the start of a part's backward, where the plan has dropout: the mask on the gradient. And the mask, kept.
+void dropout_backward(BlockWriter& w);
+void dropout_activations(BlockWriter& w);
 
 }  // namespace stepsim

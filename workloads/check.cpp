@@ -21,6 +21,17 @@ void check_sms(Check& check) {
   }
 }
 
+void check_kernels(Check& check) {
+  const Gpu& gpu = check.cluster.gpu;
+  if (check.plan.kernels.attention == Kernels::Attention::flash2 && gpu.rates == Rates::calibrated &&
+      !gpu.calibrated.has_flash2) {
+    check.add("kernels.attention", fmt::format("{} has no measurements of FlashAttention-2; write flash", gpu.name));
+  }
+  if (check.plan.kernels.attention == Kernels::Attention::unfused && check.plan.parallel.context > 1) {
+    check.add("kernels.attention", "context parallelism needs flash attention; write flash");
+  }
+}
+
 void check_recompute(Check& check) {
   const auto& modules = check.plan.recompute.modules;
   if (modules.contains(Module::mla_up) && check.model.attention.kind != Attention::Kind::mla) {
@@ -100,6 +111,7 @@ std::vector<Problem> check(const ModelSpec& model, const ClusterSpec& cluster, c
   check_schedule(check, degrees_fit);
   check_recompute(check);
   check_tensor_chunks(check);
+  check_kernels(check);
   if (degrees_fit) check_zero(check);
   check_algorithms(check);
   if (degrees_fit && experts_fit) check_groups(check, make_grid(resolve(plan, cluster), cluster.ranks()));

@@ -28,6 +28,12 @@ void sublayer_end_forward(BlockWriter& w, std::string_view post_norm, int needs)
 void sublayer_end_backward(BlockWriter& w, std::string_view post_norm);
 void sublayer_end_activations(BlockWriter& w);
 
+// Core attention without flash (layers_unfused.cpp): the scores of all heads in memory.
+bool is_unfused(const LayerShape& s);
+void unfused_forward(BlockWriter& w, const std::vector<int>& needs);
+void unfused_backward(BlockWriter& w, const std::vector<int>& needs);
+double unfused_kept_bytes(const LayerShape& s);  // between the passes, beside queries, keys, values and output
+
 // A column-parallel linear's backward, as Megatron-LM orders it: the input gathered again for the weight gradient
 // (sequence parallelism), input gradient, its reduction (`width` elements a token), weight gradient beside it.
 // Returns the reduction.

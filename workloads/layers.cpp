@@ -9,6 +9,20 @@
 namespace stepsim {
 namespace {
 
+// The router works on a slice of the tokens with and without sequence parallelism.
+double partial_parameters(const LayerShape& s, bool experts) {
+  if (s.plan.parallel.tensor == 1) return 0;
+  double sum = experts ? s.model.experts.count * static_cast<double>(s.model.hidden) : 0;
+  if (!s.sequence_parallel()) return sum;
+  sum += norm_parameters(s.model);
+  for (const Matrix& matrix : attention_matrices(s.model)) {
+    if (matrix.replicated) sum += matrix.size();
+    if (matrix.bias && (matrix.replicated || matrix.name == "o")) sum += matrix.out;
+  }
+  if (experts) return sum + (s.model.experts.shared_gate ? s.model.hidden : 0);
+  return sum + (s.model.ffn_bias ? s.model.hidden : 0);
+}
+
 BlockParameters layer_parameters(const LayerShape& s, bool experts) {
   const ModelSpec& model = s.model;
   const Experts& e = model.experts;
@@ -24,6 +38,7 @@ BlockParameters layer_parameters(const LayerShape& s, bool experts) {
   }
   if (model.attention.sinks) parameters.dense += s.heads;
   parameters.dense += norm_parameters(model);
+  parameters.partial = partial_parameters(s, experts);
   if (!experts) {
     parameters.dense += ffn_parameters(model, model.ffn) / p.tensor;
     if (model.ffn_bias) parameters.dense += (model.ffn_matrices - 1.0) * model.ffn / p.tensor + model.hidden;

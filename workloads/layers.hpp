@@ -53,6 +53,8 @@ struct ActivationBytes {
 struct BlockParameters {
   double dense = 0;   // replicated over data x context
   double expert = 0;  // routed experts: replicated over the expert-data ranks
+  double partial = 0; // of dense: every tensor rank holds all of them and sees only its rows (norms, router, biases
+                      // after a reduction and what MLA keeps whole, under sequence parallelism): gradients are summed over the tensor ranks
   // Norms and router are part of dense. Precision: `weights` for linears, as the plan says.
 };
 

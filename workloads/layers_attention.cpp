@@ -45,6 +45,9 @@ Kernel core_kernel(const LayerShape& s) {
   kernel.n = s.average_keys;
   kernel.k = s.qk_dim + s.v_dim;
   kernel.groups = s.core_heads * s.sequences;
+  kernel.most_keys = s.plan.batch.sequence_length;
+  if (s.windowed) kernel.most_keys = std::min<double>(s.model.attention.window, kernel.most_keys);
+  kernel.flash2 = s.plan.kernels.attention == Kernels::Attention::flash2;
   kernel.flops = Flops(2 * kernel.m * kernel.n * kernel.k * kernel.groups);
   kernel.model_flops = kernel.flops;
   return kernel;
@@ -77,6 +80,7 @@ void ring_core(BlockWriter& w, Kernel kernel, double whole_bytes, double block_b
   const LayerShape& s = w.shape();
   const int n = ring_steps(s);
   kernel.n /= n;
+  kernel.most_keys /= n;
   kernel.flops = kernel.flops / n;
   kernel.model_flops = kernel.model_flops / n;
   kernel.bytes = Bytes(whole_bytes + block_bytes);
@@ -109,6 +113,7 @@ int exchange_output(BlockWriter& w, std::string_view name) {
 // Returns the exchange of the output.
 int core_forward(BlockWriter& w, const std::vector<int>& needs) {
   const LayerShape& s = w.shape();
+  if (is_unfused(s)) return unfused_forward(w, needs), -1;
   // Each step reads the queries and its block, and writes (from the second on: updates) the output.
   ring_core(w, core_kernel(s), queries_bytes(s) + output_bytes(s) + statistics_bytes(s),
             whole_keys_values_bytes(s) / ring_steps(s), needs, [](int) {});
@@ -118,6 +123,11 @@ int core_forward(BlockWriter& w, const std::vector<int>& needs) {
 // Returns what the projections' backward waits for.
 std::vector<int> core_backward(BlockWriter& w, const std::vector<int>& needs) {
   const LayerShape& s = w.shape();
+  if (is_unfused(s)) {
+    unfused_backward(w, needs);
+    w.gradient(queries_bytes(s) + keys_bytes(s) + values_bytes(s));
+    return {};
+  }
   Kernel kernel = core_kernel(s);
   kernel.model_flops = kernel.flops * 2;
   kernel.flops = Flops(2 * kernel.m * kernel.n * kernel.groups * (3 * s.qk_dim + 2 * s.v_dim));
@@ -144,7 +154,9 @@ void rotary(BlockWriter& w, const std::vector<int>& needs = {}) {
   if (!s.latent() && s.model.rotary == 0 && !awaited) return;
   const double grouped = 2 * (s.heads + s.kv_heads) * s.qk_dim * s.model.rotary;
   const double latent = 2 * s.heads * a.rope_dim + a.rope_dim + s.heads * (a.nope_dim + s.qk_dim);
-  w.memory("rope", s.tokens * (s.latent() ? latent : grouped) * s.stream_bytes, needs);
+  // Unfused: halves swapped (2 kernels), two products, their sum.
+  const double bytes = s.tokens * (s.latent() ? latent : grouped) * s.stream_bytes;
+  w.elementwise("rope", bytes, {5 * bytes, 5}, needs);
 }
 
 Projections projections(const LayerShape& s) {
@@ -196,6 +208,7 @@ void attention_forward(BlockWriter& w) {
 
 void attention_backward(BlockWriter& w) {
   const LayerShape& s = w.shape();
+  dropout_backward(w);
   const Linear o = output_projection(s);
   sublayer_end_backward(w, "attention post norm");
   const int gathered = w.gather("attention output gradient", s.model.hidden);
@@ -216,6 +229,7 @@ void attention_backward(BlockWriter& w) {
 
 void attention_activations(BlockWriter& w) {
   const LayerShape& s = w.shape();
+  dropout_activations(w);
   const bool up = s.latent() && w.recomputes(Module::mla_up), core = w.recomputes(Module::attention);
   const double h = s.model.hidden;
   w.keep_input(s.rows * h * s.stream_bytes);
@@ -227,7 +241,7 @@ void attention_activations(BlockWriter& w) {
   sublayer_end_activations(w);
   // The output is kept once, in the stream's format: the core's backward and the projection's weight gradient share it.
   w.keep(output_bytes(s), {.weight_gradient = true, .dropped = core});
-  w.keep(statistics_bytes(s), {.dropped = core});
+  w.keep(is_unfused(s) ? unfused_kept_bytes(s) : statistics_bytes(s), {.dropped = core});
 }
 
 }  // namespace stepsim

@@ -17,8 +17,9 @@ Linear head_linear(const LayerShape& s) {
 // a token over the tensor ranks, FP32.
 void loss_forward(BlockWriter& w, const Linear& head) {
   const double logits = head.rows * head.out, element = w.shape().stream_bytes;
-  // Two passes over the logits (maximum, sum); the FP32 softmax is written for the backward pass.
-  w.memory("loss", logits * (2 * element + 4));
+  // Two passes over the logits (maximum, sum); the FP32 softmax is written for the backward pass. Unfused: cast to FP32,
+  // maximum, difference, exponential, sum, quotient.
+  w.elementwise("loss", logits * (2 * element + 4), {logits * (element + 4 + 4 + 8 + 8 + 4 + 8), 6});
   for (std::string_view name : {"loss maximum", "loss target", "loss sum"}) {
     w.call({.name = name,
             .group = GroupKind::tensor,
@@ -56,7 +57,7 @@ Block head_block(const LayerShape& s) {
   loss_forward(w, head);
 
   w.phase(Phase::input_gradient);
-  w.memory("loss", logits * (4 + s.stream_bytes));
+  w.elementwise("loss", logits * (4 + s.stream_bytes), {logits * (8 + 4 + s.stream_bytes), 2});
   if (w.recomputes(Module::norm)) {
     const PhaseScope scope(w, Phase::recompute);
     norm();
@@ -76,7 +77,8 @@ Block head_block(const LayerShape& s) {
   const bool copy = !s.model.tied_embeddings || s.plan.parallel.pipeline > 1;
   const double parameters = (copy ? s.model.vocabulary * h / s.plan.parallel.tensor : 0) +
                             (s.model.head_bias ? head.out : 0) + norm_width(s.model, h);
-  return std::move(w).finish(Block::Kind::head, {.dense = parameters, .expert = 0});
+  const double partial = s.sequence_parallel() ? norm_width(s.model, h) : 0;
+  return std::move(w).finish(Block::Kind::head, {.dense = parameters, .expert = 0, .partial = partial});
 }
 
 }  // namespace stepsim

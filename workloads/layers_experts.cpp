@@ -156,10 +156,12 @@ void experts_forward(BlockWriter& w) {
   const int joined = join_slices(w, "expert output", {back});
   if (s.model.norms == 4) norm_forward(w, "ffn post norm", s.rows, s.model.hidden, {back, joined, shared});
   // Routed and shared outputs onto the residual stream.
-  w.memory("residual", (has_shared(w) ? 4 : 3) * s.rows * s.model.hidden * s.stream_bytes, {back, joined, shared});
+  const double element = (has_shared(w) ? 4 : 3) * s.stream_bytes + (s.plan.kernels.dropout ? 1 : 0);
+  w.memory("residual", s.rows * s.model.hidden * element, {back, joined, shared});
 }
 
 void experts_backward(BlockWriter& w) {
+  dropout_backward(w);
   const LayerShape& s = w.shape();
   const double h = s.model.hidden;
   sublayer_end_backward(w, "ffn post norm");
@@ -182,6 +184,7 @@ void experts_backward(BlockWriter& w) {
 }
 
 void experts_activations(BlockWriter& w) {
+  dropout_activations(w);
   const LayerShape& s = w.shape();
   const Experts& e = s.model.experts;
   const Precision kept = w.precision().activations;

@@ -52,15 +52,21 @@ std::string_view inner_name(const ModelSpec& model, bool shared) {
 }
 
 void activation_forward(BlockWriter& w, double rows, double width) {
+  // Unfused: SiLU and product; bias and GELU.
   const ModelSpec& model = w.shape().model;
-  w.memory(model.ffn_matrices == 3 ? "swiglu" : "gelu",
-           rows * (inner_width(model, width) + width) * w.shape().stream_bytes);
+  const double element = w.shape().stream_bytes, all = rows * width * element;
+  const bool gated = model.ffn_matrices == 3;
+  w.elementwise(gated ? "swiglu" : "gelu", rows * (inner_width(model, width) + width) * element,
+                {(gated ? 5 : 4) * all, 2});
 }
 
 void activation_backward(BlockWriter& w, double rows, double width) {
+  // Unfused: two products and SiLU's own; GELU's and the bias's.
   const ModelSpec& model = w.shape().model;
-  w.memory(model.ffn_matrices == 3 ? "swiglu" : "gelu",
-           rows * (2 * inner_width(model, width) + width) * w.shape().stream_bytes);
+  const double element = w.shape().stream_bytes, all = rows * width * element;
+  const bool gated = model.ffn_matrices == 3;
+  w.elementwise(gated ? "swiglu" : "gelu", rows * (2 * inner_width(model, width) + width) * element,
+                {(gated ? 9 : 4) * all, gated ? 3 : 2});
 }
 
 void ffn_norm_forward(BlockWriter& w) {
@@ -140,11 +146,13 @@ void dense_forward(BlockWriter& w) {
 }
 
 void dense_backward(BlockWriter& w) {
+  dropout_backward(w);
   sublayer_end_backward(w, "ffn post norm");
   ffn_norm_backward(w, {ffn_backward(w, dense_ffn(w))});
 }
 
 void dense_activations(BlockWriter& w) {
+  dropout_activations(w);
   ffn_norm_activations(w);
   ffn_activations(w, dense_ffn(w));
   sublayer_end_activations(w);

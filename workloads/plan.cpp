@@ -49,6 +49,18 @@ void read_collectives(Fields& top, Algorithms& a) {
   f.finish();
 }
 
+void read_kernels(Fields& top, Kernels& kernels) {
+  Fields f = top.mapping("kernels", or_default("what most trainers run"));
+  std::string attention = "flash", elementwise = "fused";
+  f.choice("attention", attention, {"flash", "flash2", "unfused"}, or_default("the best flash attention the GPU has"));
+  if (attention == "flash2") kernels.attention = Kernels::Attention::flash2;
+  if (attention == "unfused") kernels.attention = Kernels::Attention::unfused;
+  f.choice("elementwise", elementwise, {"fused", "unfused"}, or_default("one kernel for a norm, an activation, a loss"));
+  kernels.fused = elementwise == "fused";
+  f.boolean("dropout", kernels.dropout, or_default("language models are trained without dropout"));
+  f.finish();
+}
+
 void read_sms(Fields& top, SmUse& sms) {
   Fields f = top.mapping("sms", or_default("communication takes no SMs"));
   f.integer("communication", sms.communication, or_default("communication takes no SMs"));
@@ -77,6 +89,8 @@ ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vec
   read_stage_layers(*f, plan.stage_layers);
   read_precisions(*f, plan.precision);
   read_recompute(*f, plan.recompute);
+  read_kernels(*f, plan.kernels);
+  f->boolean("clip_gradients", plan.clip_gradients, or_default("trainers clip by the norm of all gradients"));
   read_collectives(*f, plan.collectives);
   read_overlap(*f, plan.overlap);
   read_sms(*f, plan.sms);

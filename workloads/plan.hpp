@@ -102,6 +102,19 @@ struct Routing {
   bool operator==(const Routing&) const = default;
 };
 
+// Which kernels a trainer runs where there is a choice.
+struct Kernels {
+  // flash: the best one the GPU has (FlashAttention-3 or cuDNN on Hopper); flash2: FlashAttention-2; unfused: scores in
+  // memory, one kernel a product, a softmax between them, as before flash attention.
+  enum class Attention : std::uint8_t { flash, flash2, unfused } attention = Attention::flash;
+  // Norms, activations, rotary embedding and loss in one kernel each, gradients accumulated by the GEMM that makes them;
+  // or one kernel for each operation of the formula, and gradients added in a pass of their own.
+  bool fused = true;
+  bool dropout = false;  // of attention probabilities (unfused attention: a pass of its own) and before each residual
+
+  bool operator==(const Kernels&) const = default;
+};
+
 struct Algorithms {
   std::string all_gather = "auto", reduce_scatter = "auto", all_reduce = "auto", all_to_all = "auto";
 
@@ -120,6 +133,8 @@ struct ParallelPlan {
   std::vector<int> stage_layers;  // layers of each stage; empty: auto
   Precisions precision;
   Recompute recompute;
+  Kernels kernels;
+  bool clip_gradients = true;  // the norm of all gradients: a pass over them, and an all-reduce of one number
   Algorithms collectives;
   Overlap overlap;
   SmUse sms;

@@ -377,27 +377,91 @@ class ProgramBuilder {
         for (const int block : c_.stage_blocks[stage]) reduce(stage, block, end, -1);
       }
     }
+    sum_partial(stages, end);
+    sum_tied(stages, end);
     const std::int32_t optimizer = write_optimizer(stages);
     if (c_.plan.parallel.zero == 0 || c_.plan.parallel.zero == 3) return;
     for (const int stage : stages) gather_stage(stage, {optimizer});
   }
 
-  std::int32_t write_optimizer(const std::vector<int>& stages) {
+  // Gradients that every tensor rank has only for its own rows, in one all-reduce; as Megatron-LM does it, after the
+  // reduction over data-parallel ranks.
+  void sum_partial(const std::vector<int>& stages, const Ops& end) {
     double parameters = 0;
-    const bool sharded = c_.plan.parallel.zero > 0;
+    for (const int stage : stages) {
+      for (const int block : c_.stage_blocks[stage]) parameters += c_.blocks.block(block).parameters.partial;
+    }
+    if (parameters <= 0) return;
+    all_reduce(kTensor, kTensorStream, Dimension::tensor, parameters * bytes_per_element(c_.plan.precision.gradients),
+               c_.plan.collectives.all_reduce, "gradients of each rank's rows", end);
+  }
+
+  // A tied matrix stands at both ends of the pipeline; the sum of its gradients comes last (Megatron-LM).
+  void sum_tied(const std::vector<int>& stages, const Ops& end) {
+    if (!c_.tied) return;
+    const bool has_end = stages.front() == 0 || stages.back() == c_.schedule.stages - 1;
+    const bool has_both = stages.front() == 0 && stages.back() == c_.schedule.stages - 1;
+    if (!has_end || has_both) return;
+    const double parameters = static_cast<double>(c_.model.vocabulary) * c_.model.hidden / c_.plan.parallel.tensor;
+    all_reduce(kTied, kReduceStream, Dimension::reduce, parameters * bytes_per_element(c_.plan.precision.gradients),
+               c_.plan.collectives.all_reduce, "tied embedding gradients", end);
+  }
+
+  void all_reduce(std::int16_t slot, StreamId stream, Dimension dimension, double bytes, const std::string& algorithm,
+                  const std::string& label, const Ops& end) {
+    Op op;
+    op.kind = OpKind::transfer;
+    op.stream = stream;
+    op.slot = slot;
+    op.pattern = book_.pattern(slot, {Operation::all_reduce, algorithm, false});
+    op.payload_bytes = bytes;
+    op.sms = static_cast<std::int16_t>(c_.held_sms);
+    op.tags = {Phase::optimizer, dimension, -1, -1, -1, -1, 0};
+    op.tags.label = book_.label(label);
+    op.after = reduced_;
+    op.after.insert(op.after.end(), end.begin(), end.end());
+    reduced_ = {push(std::move(op))};
+  }
+
+  // Clipping: a pass over this rank's gradients, the sum of squares over all ranks, then the optimizer; it also clears
+  // the gradients for the next step.
+  std::int32_t write_optimizer(const std::vector<int>& stages) {
+    double whole = 0, cut = 0;
     for (const int stage : stages) {
       for (const int block : c_.stage_blocks[stage]) {
         const BlockParameters& p = c_.blocks.block(block).parameters;
-        parameters += p.dense / (sharded ? c_.dense_shards : 1) + p.expert / (sharded ? c_.expert_shards : 1);
+        whole += p.dense + p.expert;
+        cut += p.dense / c_.dense_shards + p.expert / c_.expert_shards;
       }
     }
-    const Kernel kernel = optimizer_kernel(parameters, c_.plan.precision);
-    const KernelCost cost = cost_of(kernel, c_.cluster.gpu, c_.compute_sms);
+    const Parallel& p = c_.plan.parallel;
+    const double own = p.zero > 0 ? cut : whole, of_a_gradient = bytes_per_element(c_.plan.precision.gradients);
+    if (c_.plan.clip_gradients) {
+      reduced_ = {optimizer_op({memory_kernel("gradient norm", own * of_a_gradient)})};
+      if (c_.norm_ranks > 1) all_reduce(kNorm, kReduceStream, Dimension::reduce, 4, "auto", "gradient norm", {});
+    }
+    return optimizer_op({optimizer_kernel(own, c_.plan.precision),
+                         memory_kernel("clear gradients", (p.reduces_each_microbatch() ? cut : whole) * of_a_gradient)});
+  }
+
+  static Kernel memory_kernel(std::string_view name, double bytes) {
+    Kernel kernel{.name = name, .kind = KernelClass::memory};
+    kernel.bytes = Bytes(bytes);
+    return kernel;
+  }
+
+  std::int32_t optimizer_op(const std::vector<Kernel>& kernels) {
     Op op;
     op.kind = OpKind::compute;
-    op.seconds = cost.time.value;
-    op.sm_seconds = cost.sm_time.value;
-    op.work = {kernel.flops.value, kernel.model_flops.value, cost.compute_time.value, cost.hbm_time.value};
+    for (const Kernel& kernel : kernels) {
+      const KernelCost cost = cost_of(kernel, c_.cluster.gpu, c_.compute_sms);
+      op.seconds += cost.time.value;
+      op.sm_seconds += cost.sm_time.value;
+      op.work.flops += kernel.flops.value;
+      op.work.model_flops += kernel.model_flops.value;
+      op.work.compute_seconds += cost.compute_time.value;
+      op.work.hbm_seconds += cost.hbm_time.value;
+    }
     op.tags.phase = Phase::optimizer;
     op.after = reduced_;
     return push(std::move(op));

@@ -72,6 +72,13 @@ int shards(const ParallelPlan& plan, const ClusterSpec& cluster, const Lists& li
   return plan.parallel.zero_group == -1 ? static_cast<int>(on_first_node) : std::min(plan.parallel.zero_group, all);
 }
 
+// Sharded states: all ranks. Else each replica of the model has the whole norm; experts of one replica may be spread over
+// what the dense grid calls data, and then all ranks take part too.
+Lists norm_lists(const Grid& grid, const ParallelPlan& plan) {
+  if (plan.parallel.zero > 0 || plan.parallel.expert > 1) return groups_by(grid, [](const Place&) { return std::vector<int>{}; });
+  return groups_by(grid, [](const Place& p) { return std::vector<int>{p.data, p.context}; });
+}
+
 class StepBuilder {
  public:
   StepBuilder(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
@@ -172,6 +179,9 @@ class StepBuilder {
     context_.copies = copies_of(plan_);
     context_.dense_replicas = grid_.data * grid_.context * context_.copies;
     context_.expert_replicas = grid_.expert_data * context_.copies;
+    norm_ = norm_lists(grid_, plan_);
+    context_.norm_ranks = static_cast<int>(norm_[0].size());
+    context_.tied = context_.model.tied_embeddings && grid_.pipeline > 1;
     dense_ = dense_lists(grid_, context_.copies);
     expert_ = expert_lists(grid_, context_.copies);
     context_.dense_shards = shards(plan_, cluster_, dense_);
@@ -255,7 +265,24 @@ class StepBuilder {
     add_groups(kReduceExpert, Dimension::reduce, cut(expert_, context_.expert_shards, false));
     add_groups(kReplicaDense, Dimension::reduce, cut(dense_, context_.dense_shards, true));
     add_groups(kReplicaExpert, Dimension::reduce, cut(expert_, context_.expert_shards, true));
+    add_groups(kTied, Dimension::reduce, ends_of_pipelines());
+    add_groups(kNorm, Dimension::reduce, norm_);
     add_channels();
+  }
+
+  // For each place in line the ranks that hold the first and the last stage.
+  Lists ends_of_pipelines() const {
+    const Schedule::Place first = step_.schedule.place_of(0, 0), last = step_.schedule.place_of(step_.schedule.stages - 1, 0);
+    Lists ends;
+    if (first.rank == last.rank) return ends;
+    for (int r = 0; r < grid_.world; ++r) {
+      if (grid_.place[r].pipeline == first.rank) ends.push_back({r});
+    }
+    std::size_t place = 0;
+    for (int r = 0; r < grid_.world; ++r) {
+      if (grid_.place[r].pipeline == last.rank) ends[place++].push_back(r);
+    }
+    return ends;
   }
 
   // Only for slots that some program calls.
@@ -340,6 +367,7 @@ class StepBuilder {
   StepContext context_;
   Book book_;
   std::vector<std::vector<std::int32_t>> program_of_;  // [pipeline rank][kind of place in an expert group]
+  Lists norm_;            // ranks that hold the parts of one gradient's norm
   Lists dense_, expert_;  // ranks that hold the same dense parameters, the same experts
 };
 

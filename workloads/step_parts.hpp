@@ -23,6 +23,8 @@ enum Slot : std::int16_t {
   kGatherDense, kGatherExpert,                // parameter gathers: the ranks that shard a state
   kReduceDense, kReduceExpert,                // gradient reductions: the same ranks
   kReplicaDense, kReplicaExpert,              // all-reduce across the shard groups of hybrid sharding
+  kTied,                                      // the two ends of the pipeline, with tied embeddings
+  kNorm,                                      // all ranks that hold a part of one gradient's norm
   kFixedSlots,
 };
 
@@ -84,6 +86,8 @@ struct StepContext {
   int dense_shards = 1;     // ranks over which their states are cut
   int expert_shards = 1;
   int compute_sms = 0;      // SMs that compute is priced with
+  int norm_ranks = 1;       // that hold a part of one gradient's norm
+  bool tied = false;        // the embedding's matrix is the head's too, on two ranks of the pipeline
   int held_sms = 0;         // SMs a transfer takes while it moves (shared policy)
   // Priced segments: [kind of block][pass kind].
   std::vector<std::array<std::vector<Segment>, 4>> segments = {};

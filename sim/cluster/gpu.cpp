@@ -26,13 +26,23 @@ void read_power(Fields& document, Gpu& gpu) {
   if (!document.has("power")) return;
   PowerModel power;
   Fields fields = document.mapping("power", required());
-  fields.power("limit", power.limit, required());
+  fields.power("limit", power.usual_limit, required());
+  power.limit = power.usual_limit;
+  fields.power("cap", power.limit, or_default("the board's own limit"));
   fields.power("idle", power.idle, required());
   fields.number("voltage_exponent", power.voltage_exponent, or_default("voltage grows with the clock"), 0, 4);
-  power.usual_limit = power.limit;
-  if (power.idle >= power.limit) fields.problem("idle", "leaves nothing of the limit");
+  fields.number("activity", power.activity, or_default("data as random as that of the measurements"), 0.01, 2);
+  if (power.limit > power.usual_limit) fields.problem("cap", "is above the board's limit " + to_text(power.usual_limit));
+  if (power.idle >= power.limit) fields.problem("idle", fmt::format("leaves nothing of {}", to_text(power.limit)));
   fields.finish();
   gpu.power = power;
+}
+
+// A cap and other data act through the dynamic power.
+void check_power(Fields& document, const Gpu& gpu) {
+  if (!gpu.power || gpu.power->dynamic.value > 0) return;
+  if (gpu.power->limit == gpu.power->usual_limit && gpu.power->activity == 1) return;
+  document.problem("power", "a cap or an activity needs the dynamic_power of the calibrated rates");
 }
 
 }  // namespace
@@ -60,6 +70,7 @@ Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::
   if (document->has("rates")) {
     read_speed_of_light(all, has_fp8, gpu);
     read_calibrated(all, has_fp8, gpu);
+    check_power(*document, gpu);
     all.finish();
   }
   const auto above_peak = [&](const char* what, FlopsPerSecond rate, FlopsPerSecond most) {
@@ -106,19 +117,6 @@ FlopsPerSecond peak_of(const Gpu& gpu, Precision precision) {
     default:
       return gpu.bf16_peak;
   }
-}
-
-std::optional<std::string> set_power(Gpu& gpu, std::optional<Watts> limit, double activity) {
-  if (!limit && activity == 1) return std::nullopt;
-  if (!gpu.power) return "the GPU's file has no power figures";
-  if (gpu.power->dynamic.value == 0) return "the GPU's file has no dynamic_power among its calibrated rates";
-  if (limit && (*limit <= gpu.power->idle || *limit > gpu.power->usual_limit)) {
-    return fmt::format("{} is not between the idle {} and the board's limit {}", to_text(*limit), to_text(gpu.power->idle),
-                       to_text(gpu.power->usual_limit));
-  }
-  if (limit) gpu.power->limit = *limit;
-  gpu.power->activity = activity;
-  return std::nullopt;
 }
 
 }  // namespace stepsim

@@ -31,7 +31,8 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 
-// Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, power {limit, idle, voltage_exponent}, rates {speed_of_light
+// Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, power {limit, cap, idle,
+// voltage_exponent, activity}, rates {speed_of_light
 // {bf16, fp8, fp32, hbm, launch_gap}, calibrated {...}}. A GPU without FP8 units leaves the fp8 keys out. Problems go to
 // `reading`; rates that are asked for and that the file does not have are one.
 Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::vector<Override>& overrides = {});
@@ -45,9 +46,5 @@ FlopsPerSecond peak_of(const Gpu& gpu, Precision precision);
 
 // The section `calibrated` of a file's rates (gpu_calibrated.cpp).
 void read_calibrated(Fields& rates, bool has_fp8, Gpu& gpu);
-
-// A limit of power that a plan sets, and the activity of its data; problems where the GPU's file has no power figures
-// or the limit is not between idle and the board's own.
-std::optional<std::string> set_power(Gpu& gpu, std::optional<Watts> limit, double activity);
 
 }  // namespace stepsim

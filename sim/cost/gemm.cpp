@@ -25,10 +25,9 @@ double pieces(double whole, double piece) {
 }  // namespace
 
 Seconds gemm_computing(const Kernel& kernel, const GemmRates& rates, FlopsPerSecond peak, int gpu_sms, int sms) {
-  const bool grouped = kernel.kind == KernelClass::grouped_gemm;
-  const double groups = grouped ? kernel.groups : 1;
-  const double m = grouped && !kernel.groups_in_k ? kernel.m / groups : kernel.m;
-  const double k = grouped && kernel.groups_in_k ? kernel.k / groups : kernel.k;
+  const double groups = kernel.groups;
+  const double m = kernel.groups_in_k ? kernel.m : kernel.m / groups;
+  const double k = kernel.groups_in_k ? kernel.k / groups : kernel.k;
   const double of_one_sm =
       rates.peak_fraction * (kernel.groups_in_k ? rates.weight_gradient : 1) * peak.value / gpu_sms;
   double best = std::numeric_limits<double>::infinity();  // FLOPs one SM has to do

@@ -17,7 +17,8 @@ struct Kernel {
   std::string_view name;  // a literal: "q_a", "swiglu", "adam", ...
   KernelClass kind = KernelClass::memory;
   Precision precision = Precision::bf16;  // of the arithmetic
-  // GEMM: [m,k] x [k,n]. Grouped GEMM: m rows in all groups together; of a weight gradient, k in all groups together.
+  // GEMM: [m,k] x [k,n]. Grouped GEMM and batched GEMM (a GEMM with groups): m rows in all groups together; with
+  // groups_in_k, k in all groups together.
   // Attention: m queries a sequence, n keys a query on average under the mask, k = query/key width + value width.
   double m = 0, n = 0, k = 0;
   double groups = 1;  // grouped GEMM: experts; attention: heads x sequences

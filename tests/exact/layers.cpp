@@ -35,6 +35,11 @@ TEST(Flops, WholeModelsUnderManyPlans) {
           plan.parallel.context = context;
           plan.parallel.sequence = sequence;
           expect_whole_model(model, plan);
+          if (context == 1) {
+            plan.kernels.attention = Kernels::Attention::unfused;
+            expect_whole_model(model, plan);
+            plan.kernels.attention = Kernels::Attention::flash;
+          }
           plan.parallel.context_method = Parallel::ContextMethod::all_to_all;
           plan.parallel.expert = 8;
           plan.precision.linear = Precision::fp8;

@@ -16,6 +16,9 @@ constexpr double kTotal = 671'026'419'200, kExpert = 44'040'192, kRouted = 58 * 
 constexpr double kTokens = 15360.0 * 4096;
 constexpr double kFp8Copy = 7168 + 56 * 4, kBf16Copy = 7168 * 2;
 
+// The gradients' norm: one FP32 number of each of 2048 ranks.
+constexpr double kNorm = 2048 * 4;
+
 // Payloads by dimension and operation over all ranks of the cluster.
 std::map<std::string, double> payloads(const std::string& experiment, std::vector<std::string> overrides = {}) {
   const Inputs in = testing::shipped(experiment, std::move(overrides));
@@ -46,7 +49,8 @@ std::map<std::string, double> pipelined_experts(double copies) {
   return {{"expert all_to_all", 58 * kTokens * 2 * (kFp8Copy + kBf16Copy)},
           {"pipeline point_to_point", 2 * 2 * 15 * kTokens * 7168 * 2},
           {"reduce reduce_scatter", 4 * copies * 128 * (kDense + kRouted / 64)},
-          {"gather all_gather", 1 * copies * 128 * (kDense + kRouted / 64)}};
+          {"gather all_gather", 1 * copies * 128 * (kDense + kRouted / 64)},
+          {"reduce all_reduce", kNorm}};
 }
 
 TEST(StepBytes, DualPipe) { expect_close(payloads("deepseek-v3-dualpipe"), pipelined_experts(2)); }
@@ -72,7 +76,9 @@ TEST(StepBytes, TensorAndPipeline) {
   expect_close(payloads("deepseek-v3-tp8-pp16"),
                {{"tensor all_gather", 8 * row * (61 * (forward + backward) + 1 + 2)},     // + embedding, head
                 {"tensor reduce_scatter", 8 * row * (61 * (3 + q + c) + 1 + 1)},
-                {"tensor all_reduce", 8 * kTokens * 3 * 4},                               // the loss, FP32
+                // The loss, FP32; gradients of what all tensor ranks hold (router biases have none), FP32.
+                {"tensor all_reduce", 8 * kTokens * 3 * 4 + 128 * 4 * (replicated - 58 * 256)},
+                {"reduce all_reduce", kNorm},
                 {"expert all_gather", 8 * kTokens * 58 * 2 * kFp8Copy},
                 {"expert reduce_scatter", 8 * kTokens * 58 * 2 * kBf16Copy},
                 {"pipeline point_to_point", 2 * 2 * 15 * row},
@@ -82,11 +88,12 @@ TEST(StepBytes, TensorAndPipeline) {
 
 // ZeRO-3 gathers every parameter twice a micro-step on each of 2048 ranks, and scatters its gradient once, in BF16.
 TEST(StepBytes, Zero3) {
-  const std::map<std::string, double> one = {{"gather all_gather", 2048 * 2 * kTotal * 2}, {"reduce reduce_scatter", 2048 * kTotal * 2}};
+  const std::map<std::string, double> one = {{"gather all_gather", 2048 * 2 * kTotal * 2}, {"reduce reduce_scatter", 2048 * kTotal * 2},
+                                             {"reduce all_reduce", kNorm}};
   expect_close(payloads("deepseek-v3-zero3-flat"), one);
   expect_close(payloads("deepseek-v3-zero3-hierarchical"), one);
   std::map<std::string, double> eight;
-  for (const auto& [what, bytes] : one) eight[what] = 8 * bytes;
+  for (const auto& [what, bytes] : one) eight[what] = (what == "reduce all_reduce" ? 1 : 8) * bytes;
   expect_close(payloads("deepseek-v3-zero3-accumulate"), eight);
 }
 
@@ -100,13 +107,15 @@ TEST(StepBytes, Zero3WithExperts) {
   expect_close(payloads("deepseek-v3-zero3-ep64"),
                {{"gather all_gather", steps * 2048 * 2 * 2 * (kDense + kRouted / 64)},
                 {"reduce reduce_scatter", steps * 2048 * 2 * (kDense + kRouted / 64)},
+                {"reduce all_reduce", kNorm},
                 {"expert all_to_all", 58 * tokens * (in.plan.recompute.full ? 3 : 2) * (there + back)}});
 }
 
 // Resharding after the forward pass or not: one gather less.
 TEST(StepBytes, WithoutResharding) {
   expect_close(payloads("deepseek-v3-zero3-flat", {"plan.parallel.reshard_after_forward=false"}),
-               {{"gather all_gather", 2048 * kTotal * 2}, {"reduce reduce_scatter", 2048 * kTotal * 2}});
+               {{"gather all_gather", 2048 * kTotal * 2}, {"reduce reduce_scatter", 2048 * kTotal * 2},
+                {"reduce all_reduce", kNorm}});
 }
 
 // Hybrid sharding within 64 ranks: scatter there, then all-reduce the 1/64 across the 32 groups.
@@ -114,7 +123,7 @@ TEST(StepBytes, HybridSharding) {
   expect_close(payloads("deepseek-v3-zero3-flat", {"plan.parallel.zero_group=64"}),
                {{"gather all_gather", 2048 * 2 * kTotal * 2},
                 {"reduce reduce_scatter", 2048 * kTotal * 2},
-                {"reduce all_reduce", 2048 * kTotal / 64 * 2}});
+                {"reduce all_reduce", 2048 * kTotal / 64 * 2 + kNorm}});
 }
 
 // ZeRO-3 in a pipeline of 16: each stage gathers its parameters for each of the 120 microbatches, forward and backward,
@@ -128,9 +137,25 @@ TEST(StepBytes, Zero3InAPipeline) {
   }
 }
 
-// A plain data-parallel step (ZeRO-0) all-reduces gradients and gathers nothing.
+// A plain data-parallel step (ZeRO-0) all-reduces gradients and gathers nothing; each rank has the whole norm.
 TEST(StepBytes, PlainDataParallel) {
   expect_close(payloads("deepseek-v3-zero3-flat", {"plan.parallel.zero=0"}), {{"reduce all_reduce", 2048 * kTotal * 2}});
+}
+
+// Without clipping there is no norm.
+TEST(StepBytes, WithoutClipping) {
+  expect_close(payloads("deepseek-v3-zero3-flat", {"plan.clip_gradients=false"}),
+               {{"gather all_gather", 2048 * 2 * kTotal * 2}, {"reduce reduce_scatter", 2048 * kTotal * 2}});
+}
+
+// A tied matrix (129280 x 7168) at both ends of 16 stages: its FP32 gradients are summed between the 128 ranks of the
+// first and the 128 of the last; DualPipe's and V-shaped pipelines hold both ends on one rank. A tied model has one
+// matrix less to reduce and gather, but each end holds a copy.
+TEST(StepBytes, TiedEmbeddings) {
+  auto expected = pipelined_experts(1);
+  expected["reduce all_reduce"] += 2 * 128 * 129280.0 * 7168 * 4;
+  expect_close(payloads("deepseek-v3-1f1b", {"model.tied_embeddings=true"}), expected);
+  expect_close(payloads("deepseek-v3-dualpipe", {"model.tied_embeddings=true"}), pipelined_experts(2));
 }
 
 }  // namespace
