@@ -21,6 +21,7 @@ struct Arguments {
 
 TraceOptions trace_options(const RankChoice& choice, const Simulation& done) {
   TraceOptions options;
+  for (const MemoryTimeline& line : done.report.memory_timeline) options.memory.push_back({line.rank, line.points});
   if (choice.text.empty()) return options;
   options.ranks = chosen_ranks(choice, done.graph, done.rank_kind);
   options.note = "--trace-ranks " + choice.text;
