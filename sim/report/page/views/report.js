@@ -50,6 +50,8 @@ function head(report, level) {
   return element('header', { class: `verdict ${report.verdict.bound}` },
     element('p', { class: 'name' }, `${inputs.experiment}: ${inputs.model} on ${inputs.cluster}, ${number(inputs.gpus)} GPUs, ${inputs.parallelism}`),
     !report.memory.fits && element('p', { class: 'misfit' }, `Does not fit in memory: needs ${bytes(report.memory.peak_bytes)} of ${bytes(report.memory.gpu_memory_bytes)}.`),
+    report.memory.fitting_changes?.length > 0 && element('p', {}, 'It would fit with ', report.memory.fitting_changes.slice(0, 3).map(
+      (c, i) => [i ? ', or ' : '', element('code', {}, [c.set].flat().join(' and ')), ` (${bytes(c.peak_bytes)}, step ${c.slower_estimate >= 0 ? '+' : '−'}${percent(Math.abs(c.slower_estimate))} by estimate)`]), '.'),
     element(level, {}, verdict), element('p', { class: 'why' }, why), figures(report), warnings(report));
 }
 
