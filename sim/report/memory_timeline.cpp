@@ -53,13 +53,13 @@ Window window_of(const Windows& windows, const Pass& pass) {
   return {std::min(input.begin, weight.begin), std::max(input.end, weight.end)};
 }
 
-struct Change {
+struct Growth {
   double time = 0;
   double bytes = 0;
 };
 
 // What a pass adds when it starts and frees when it ends.
-void add_pass(std::vector<Change>& changes, const Pass& pass, const ChunkActivations& a, const Window& window) {
+void add_pass(std::vector<Growth>& changes, const Pass& pass, const ChunkActivations& a, const Window& window) {
   if (window.end < window.begin) return;  // computes nothing
   const double running = pass.kind == PassKind::weight_gradient ? 0 : (a.transient + a.logits).value;
   double kept = 0, freed = 0;
@@ -74,8 +74,8 @@ void add_pass(std::vector<Change>& changes, const Pass& pass, const ChunkActivat
 using Points = std::vector<std::pair<double, double>>;
 
 // At one time what is freed is freed before the next pass allocates.
-Points summed(std::vector<Change> changes, double constant, double end) {
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+Points summed(std::vector<Growth> changes, double constant, double end) {
+  std::stable_sort(changes.begin(), changes.end(), [](const Growth& a, const Growth& b) {
     return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
   });
   Points points{{0, constant}};
@@ -127,7 +127,7 @@ std::vector<MemoryTimeline> memory_timeline(const StepGraph& graph, const Timeli
     seen[stage] = true;
     const PassMemory& memory = passes[stage];
     const Windows windows = windows_of(program, timeline.spans[r]);
-    std::vector<Change> changes;
+    std::vector<Growth> changes;
     for (const Pass& pass : memory.order) {
       add_pass(changes, pass, memory.chunks[static_cast<std::size_t>(pass.chunk)], window_of(windows, pass));
     }
