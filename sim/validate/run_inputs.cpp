@@ -9,7 +9,7 @@
 
 #include "sim/cluster/part.hpp"
 #include "workloads/check.hpp"
-#include "workloads/inputs_yaml.hpp"
+#include "workloads/plan_yaml.hpp"
 
 namespace stepsim {
 namespace {

@@ -5,7 +5,11 @@ namespace stepsim {
 // Every assumption that a row may need, in one place; stepsim validate prints those that its rows needed.
 const std::vector<Assumption>& run_assumptions() {
   static const std::vector<Assumption> table = {
-      {"learned-positions", "learned positions cost what rotary embeddings cost", {}},
+      {"gpt-style", "a plain feed-forward network and as many key/value heads as heads: GPT, with layer norms and learned "
+                    "positions",
+       {"model.norm=rms", "model.rotary=1"}},
+      {"dropout", "runs without flash attention train with dropout (Megatron-LM's default, 0.1)", {"plan.kernels.dropout=false"}},
+      {"flash2", "flash attention without a version: FlashAttention-2", {"plan.kernels.attention=flash"}},
       {"rack-use", "jobs on several NVL72 racks take 64 GPUs of each", {}},
       {"network", "bandwidth between nodes not stated: the shipped cluster's own", {}},
       {"overlap", "ZeRO-1 without a word on overlap: gradients and parameters move beside compute, as the frameworks' "

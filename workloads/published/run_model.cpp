@@ -27,7 +27,17 @@ void latent_attention(const PublishedRun& run, Wording& words, Translation& out)
   out.model.head_dim = a.nope_dim + a.rope_dim;
 }
 
-// Whether positions are learned.
+// Layer norms and learned positions, as GPT-2 and its followers have them; others norms by RMS and rotary embeddings.
+void style(const PublishedRun& run, bool positions, Translation& out) {
+  const bool gpt = run.ffn_matrices == 2 && run.kv_heads == run.heads;
+  if (!positions && gpt) out.assume("gpt-style");
+  if (run.ffn_matrices == 2) out.model.norm = ModelSpec::Norm::layer;
+  if (!positions && !gpt) return;
+  out.model.rotary = 0;
+  out.model.learned_positions = run.sequence_length;
+}
+
+// Whether the text says that positions are learned.
 bool attention(const PublishedRun& run, Translation& out) {
   Wording words(run.attention);
   out.model.head_dim = run.head_dim;
@@ -39,7 +49,6 @@ bool attention(const PublishedRun& run, Translation& out) {
     out.problems.push_back(fmt::format("attn: \"{}\" is none of MHA, GQA, MQA, MLA", run.attention));
   }
   const bool positions = words.take("(learned pos)");
-  if (positions) out.assume("learned-positions");
   if (!words.rest().empty()) out.not_understood.push_back("attn: " + words.rest());
   return positions;
 }
@@ -60,10 +69,9 @@ void experts(const PublishedRun& run, Translation& out) {
   }
 }
 
-void hold_against_stated(const PublishedRun& run, bool positions, Translation& out) {
+void hold_against_stated(const PublishedRun& run, Translation& out) {
   if (run.params_billion <= 0 || !out.problems.empty()) return;
-  const double learned = positions ? 1.0 * run.sequence_length * run.hidden : 0;
-  const double counted = (count_parameters(out.model).total() + learned) / 1e9;
+  const double counted = count_parameters(out.model).total() / 1e9;
   if (std::abs(counted / run.params_billion - 1) <= kParameterTolerance) return;
   out.problems.push_back(fmt::format("params_B: {:.4g} stated, {:.4g} counted from the shape", run.params_billion, counted));
 }
@@ -83,9 +91,9 @@ void translate_model(const PublishedRun& run, Translation& out) {
   if (m.ffn_matrices != 2 && m.ffn_matrices != 3) {
     out.problems.push_back(fmt::format("ffn_matrices: {} is neither 2 (plain) nor 3 (gated)", m.ffn_matrices));
   }
-  const bool positions = attention(run, out);
+  style(run, attention(run, out), out);
   experts(run, out);
-  hold_against_stated(run, positions, out);
+  hold_against_stated(run, out);
 }
 
 }  // namespace stepsim

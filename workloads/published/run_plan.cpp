@@ -194,7 +194,7 @@ void precision(const PublishedRun& run, const RunFacts& facts, Translation& out)
   tell_rest("precision", words, out);
 }
 
-void recompute(const PublishedRun& run, const RunFacts& facts, Translation& out) {
+void recompute(const PublishedRun& run, Translation& out) {
   Wording words(run.recompute);
   Recompute& r = out.plan.recompute;
   const bool stated = !words.empty() && !words.take("not stated");
@@ -232,8 +232,27 @@ void recompute(const PublishedRun& run, const RunFacts& facts, Translation& out)
   } else {
     out.problems.push_back(fmt::format("recompute: \"{}\" is none of none, full, selective", run.recompute));
   }
-  (void)facts;
   tell_rest("recompute", words, out);
+}
+
+// Which attention and elementwise kernels the trainer ran.
+void kernels(const PublishedRun& run, Translation& out) {
+  Kernels& k = out.plan.kernels;
+  Wording words(run.flash_attention);
+  if (words.take("no")) {
+    k.attention = Kernels::Attention::unfused;
+    k.dropout = true;
+    out.assume("dropout");
+    words.take("(fused softmax)");
+    words.take("(megatron-deepspeed fused softmax)");
+  } else if (!words.empty() && !words.take("yes")) {
+    out.problems.push_back(fmt::format("flash_attn: \"{}\" is neither yes nor no", run.flash_attention));
+  } else if (!words.take("(te/cudnn)")) {
+    if (!words.take("(sdpa)")) out.assume("flash2");
+    k.attention = Kernels::Attention::flash2;
+    words.take("(attn_impl flash/triton default)");
+  }
+  tell_rest("flash_attn", words, out);
 }
 
 }  // namespace
@@ -248,7 +267,8 @@ void translate_plan(const PublishedRun& run, Translation& out) {
   stage_layers(run, facts, out);
   precision(run, facts, out);
   sharding(run, facts, out);
-  recompute(run, facts, out);
+  recompute(run, out);
+  kernels(run, out);
 }
 
 }  // namespace stepsim

@@ -1,4 +1,4 @@
-#include "workloads/inputs_yaml.hpp"
+#include "workloads/plan_yaml.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,20 +23,8 @@ std::string flow(const Pairs& pairs) {
 void line(std::string& out, const std::string& key, const std::string& value) { out += key + ": " + value + "\n"; }
 
 std::string whole(std::int64_t value) { return fmt::format("{}", value); }
+std::string bytes(Bytes size) { return fmt::format("{}B", size.value); }
 std::string truth(bool value) { return value ? "true" : "false"; }
-
-std::string attention_of(const Attention& a) {
-  if (a.kind == Attention::Kind::gqa) return "{kind: gqa}";
-  return flow({{"kind", "mla"}, {"q_rank", whole(a.q_rank)}, {"kv_rank", whole(a.kv_rank)}, {"rope_dim", whole(a.rope_dim)},
-               {"nope_dim", whole(a.nope_dim)}, {"v_dim", whole(a.v_dim)}});
-}
-
-std::string experts_of(const Experts& e) {
-  Pairs pairs = {{"count", whole(e.count)}, {"top_k", whole(e.top_k)}, {"ffn", whole(e.ffn)}};
-  if (e.shared > 0) pairs.insert(pairs.end(), {{"shared", whole(e.shared)}, {"shared_ffn", whole(e.shared_ffn)}});
-  pairs.insert(pairs.end(), {{"dense_layers", whole(e.dense_layers)}, {"every", whole(e.every)}, {"groups", whole(e.groups)}});
-  return flow(pairs);
-}
 
 std::string parallel_of(const Parallel& p) {
   std::vector<std::string> order;
@@ -100,23 +88,6 @@ std::string overlap_of(const Overlap& o) {
 
 }  // namespace
 
-std::string to_yaml(const ModelSpec& m) {
-  std::string out;
-  line(out, "name", quoted(m.name));
-  line(out, "layers", whole(m.layers));
-  line(out, "hidden", whole(m.hidden));
-  line(out, "vocabulary", whole(m.vocabulary));
-  line(out, "tied_embeddings", truth(m.tied_embeddings));
-  line(out, "heads", whole(m.heads));
-  line(out, "kv_heads", whole(m.kv_heads));
-  line(out, "head_dim", whole(m.head_dim));
-  line(out, "attention", attention_of(m.attention));
-  line(out, "ffn", whole(m.ffn));
-  line(out, "ffn_matrices", whole(m.ffn_matrices));
-  if (m.experts.count > 0) line(out, "experts", experts_of(m.experts));
-  return out;
-}
-
 std::string to_yaml(const ParallelPlan& p) {
   std::string out;
   line(out, "name", quoted(p.name));
@@ -127,6 +98,13 @@ std::string to_yaml(const ParallelPlan& p) {
   line(out, "schedule", quoted(p.schedule));
   if (!p.stage_layers.empty()) line(out, "stage_layers", fmt::format("[{}]", fmt::join(p.stage_layers, ", ")));
   line(out, "precision", precision_of(p.precision));
+  const auto attention = p.kernels.attention;
+  line(out, "kernels", flow({{"attention", attention == Kernels::Attention::unfused  ? "unfused"
+                                           : attention == Kernels::Attention::flash2 ? "flash2"
+                                                                                      : "flash"},
+                             {"elementwise", p.kernels.fused ? "fused" : "unfused"},
+                             {"dropout", truth(p.kernels.dropout)}}));
+  line(out, "clip_gradients", truth(p.clip_gradients));
   line(out, "recompute", recompute_of(p.recompute));
   if (p.recompute.layers > 0) line(out, "recompute_layers", whole(p.recompute.layers));
   const Algorithms& c = p.collectives;
@@ -136,6 +114,9 @@ std::string to_yaml(const ParallelPlan& p) {
   line(out, "sms", flow({{"communication", whole(p.sms.communication)},
                          {"policy", p.sms.policy == SmUse::Sharing::shared ? "shared" : "partition"}}));
   line(out, "routing", flow({{"balance", quoted(p.routing.balance)}, {"max_nodes", whole(p.routing.max_nodes)}}));
+  line(out, "memory", flow({{"context", bytes(p.memory.context)},
+                            {"communicator", bytes(p.memory.communicator)},
+                            {"fragmentation", fmt::format("{}", p.memory.fragmentation)}}));
   line(out, "rates", p.rates == Rates::calibrated ? "calibrated" : "speed_of_light");
   return out;
 }
