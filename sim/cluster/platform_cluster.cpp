@@ -41,7 +41,6 @@ std::vector<int> PlatformReader::radicals_of(pugi::xml_node element) {
 }
 
 void PlatformReader::read_cluster(pugi::xml_node element, ZoneId parent) {
-  constexpr std::string_view kNoLoopback = "a GPU sends nothing to itself";
   file_.check_attributes(element, {{"id", Kind::required},
                                    {"prefix", Kind::may_be_empty},
                                    {"suffix", Kind::may_be_empty},
@@ -58,8 +57,11 @@ void PlatformReader::read_cluster(pugi::xml_node element, ZoneId parent) {
                                    {"bb_sharing_policy", Kind::optional},
                                    {"router_id", Kind::optional},
                                    {"limiter_link", Kind::optional},
-                                   {"loopback_bw", Kind::refused, kNoLoopback},
-                                   {"loopback_lat", Kind::refused, kNoLoopback}});
+                                   {"loopback_bw", Kind::optional},
+                                   {"loopback_lat", Kind::optional}});
+  // A loopback cannot matter: a GPU sends nothing to itself.
+  (void)file_.bandwidth(element, "loopback_bw");
+  (void)file_.time(element, "loopback_lat");
   read_children(element, {"prop"});
   for (const pugi::xml_node child : element.children("prop")) read_prop(child);
   const bool dragonfly = element.attribute("topology").value() == std::string_view("DRAGONFLY");

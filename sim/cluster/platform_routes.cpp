@@ -129,26 +129,27 @@ void PlatformReader::add_route(pugi::xml_node element, ZoneId zone, PointId from
   Zone& at = zone_at(zone);
   if (at.routing == Routing::star) file_.problem(element, "", "a Cluster zone has no written routes; use <host_link>");
   if (at.routing == Routing::none) file_.problem(element, "", "a zone with routing None has no routes");
-  if (from == to) file_.problem(element, "dst", "leads to where it starts; a GPU sends nothing to itself");
   if (!element.child("link_ctn")) file_.problem(element, "", "a route without links");
+  if (from == to && gateway_from >= 0) file_.problem(element, "dst", "is the zone where the route starts");
   if (file_.problems().size() > before) return;
+  const int start = point_of(from).position;
+  const int end = point_of(to).position;
+  for (const int position : {start, end}) {
+    if (at.routing != Routing::dijkstra) break;
+    if (std::find(at.named.begin(), at.named.end(), position) == at.named.end()) at.named.push_back(position);
+  }
+  if (from == to) return;  // a GPU sends nothing to itself
 
   WrittenRoute forth{.links = {}, .gateway_from = gateway_from, .gateway_to = gateway_to};
   WrittenRoute back{.links = {}, .gateway_from = gateway_to, .gateway_to = gateway_from};
   for (const LinkInRoute& link : links) forth.links.push_back(link.forth);
   for (auto link = links.rbegin(); link != links.rend(); ++link) back.links.push_back(link->back);
-  const int start = point_of(from).position;
-  const int end = point_of(to).position;
   bool is_new = at.routes.emplace(std::pair{start, end}, std::move(forth)).second;
   if (symmetrical == "YES" || symmetrical == "yes") {
     is_new = at.routes.emplace(std::pair{end, start}, std::move(back)).second && is_new;
   }
   if (!is_new) {
     file_.problem(element, "", "the same route stands above (routes count both ways unless symmetrical is NO)");
-  }
-  for (const int position : {start, end}) {
-    if (at.routing != Routing::dijkstra) break;
-    if (std::find(at.named.begin(), at.named.end(), position) == at.named.end()) at.named.push_back(position);
   }
 }
 

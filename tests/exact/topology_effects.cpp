@@ -94,8 +94,8 @@ TEST(TopologyEffects, OversubscriptionFourToOneOnExpertTraffic) {
   // DeepSeek-V3's report: a token goes to 4 of 8 nodes, one of which is its own with a chance of a half: 3.5 copies of
   // 7392 B leave its card. 2 layers of experts, 2 microbatches of 4096 tokens.
   const double card = 2 * 2 * 4096 * 3.5 * 7392 / 50e9;
-  const CollectiveRow& before = row(even, "expert rows");
-  const CollectiveRow& after = row(thin, "expert rows");
+  const CollectiveRow& before = row(even, "dispatch");
+  const CollectiveRow& after = row(thin, "dispatch");
   EXPECT_EQ(before.count, 4);
   EXPECT_NEAR(before.busy_s, card, 0.01 * card);
   EXPECT_NEAR(after.busy_s, card * 2 * 6 / 7 * 50 / 25, 0.01 * after.busy_s);

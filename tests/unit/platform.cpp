@@ -176,7 +176,6 @@ constexpr Wrong kWrong[] = {
     {R"(<host_link id="a" up="l" down="l"/>)", "host_link a", "only a Cluster zone"},
     {R"(<route src="a" dst="q"><link_ctn id="l"/></route>)", "route a > q: dst", "there is no host or router q above"},
     {R"(<route src="a" dst="z"><link_ctn id="l"/></route>)", "route a > z: dst", "z is not a host or router of z"},
-    {R"(<route src="a" dst="a"><link_ctn id="l"/></route>)", "route a > a: dst", "leads to where it starts"},
     {R"(<route src="a" dst="b"/>)", "route a > b", "a route without links"},
     {R"(<route src="b" dst="c"><link_ctn id="l"/></route>)", "route b > c", "the same route stands above"},
     {R"(<route src="a" dst="b"><link_ctn id="q"/></route>)", "link_ctn q", "no link q stands above"},
@@ -236,7 +235,8 @@ TEST(Platform, WrongZonesAndClustersAreRefused) {
   expect("topology=\"FAT_TREE\" topo_parameters=\"2;2,2;1,4000000;1,4000000\"", "more cables than can be simulated");
   expect("topology=\"TORUS\" topo_parameters=\"2,2\" limiter_link=\"1GBps\"", "only flat clusters have one");
   expect("topology=\"TORUS\" topo_parameters=\"2,2\" bb_bw=\"1GBps\"", "only flat clusters have one");
-  EXPECT_NE(reason(cluster + "\"0\" loopback_bw=\"1GBps\"/>").find("not read"), std::string::npos);
+  EXPECT_EQ(reason(cluster + "\"0\" loopback_bw=\"1GBps\" loopback_lat=\"0\"/>"), "");
+  EXPECT_NE(reason(cluster + "\"0\" loopback_bw=\"1\"/>").find("is not a positive bandwidth"), std::string::npos);
   EXPECT_NE(reason(cluster + "\"0\" bb_lat=\"1us\"/>").find("needs bb_bw"), std::string::npos);
   EXPECT_NE(reason(R"(<zone id="z" routing="Vivaldi"/>)").find("'Vivaldi' is not one of"), std::string::npos);
   EXPECT_NE(reason("").find("holds no <zone>"), std::string::npos);
