@@ -21,11 +21,14 @@ struct Verb {
 
 const std::vector<Verb>& verbs();
 
-// run.cpp, compare.cpp, check.cpp, schedule.cpp, list.cpp
+// run.cpp, compare.cpp, check.cpp, schedule.cpp, list.cpp, sweep.cpp, search.cpp, results.cpp
 Verb run_verb();
 Verb compare_verb();
 Verb check_verb();
 Verb schedule_verb();
 Verb list_verb();
+Verb sweep_verb();
+Verb search_verb();
+Verb results_verb();
 
 }  // namespace stepsim
