@@ -8,6 +8,7 @@
 #include "workloads/check.hpp"
 #include "workloads/grid.hpp"
 #include "workloads/plan_schedule.hpp"
+#include "workloads/replicas.hpp"
 #include "workloads/stages.hpp"
 #include "workloads/step_experts.hpp"
 #include "workloads/step_parts.hpp"
@@ -16,60 +17,6 @@
 namespace stepsim {
 
 namespace {
-
-using Lists = std::vector<std::vector<RankId>>;
-
-// Cuts every list into runs of `length` (the shard groups) or, with `across`, into the ranks of equal place in the runs.
-Lists cut(const Lists& lists, std::size_t length, bool across) {
-  Lists out;
-  for (const auto& list : lists) {
-    const std::size_t runs = list.size() / length;
-    const std::size_t n = across ? length : runs;
-    for (std::size_t i = 0; i < n; ++i) {
-      auto& group = out.emplace_back();
-      for (std::size_t j = 0; j < (across ? runs : length); ++j) group.push_back(across ? list[j * length + i] : list[i * length + j]);
-    }
-  }
-  return out;
-}
-
-// In a bidirectional pipeline ranks p and P - 1 - p hold the same two stages: their lists are joined.
-Lists join_mirrored(const Lists& lists, const Grid& grid, int copies) {
-  if (copies == 1) return lists;
-  std::map<std::vector<int>, std::vector<RankId>> joined;
-  for (const auto& list : lists) {
-    const Place& p = grid.place[list[0]];
-    const int pair = std::min(p.pipeline, grid.pipeline - 1 - p.pipeline);
-    auto& members = joined[{pair, p.tensor, p.expert, p.expert_tensor}];
-    members.insert(members.end(), list.begin(), list.end());
-  }
-  Lists out;
-  for (auto& [key, members] : joined) out.push_back(std::move(members));
-  return out;
-}
-
-// Dense lists do not fix the expert digits: joining must not tell them apart.
-Lists dense_lists(const Grid& grid, int copies) {
-  Grid plain = grid;
-  for (Place& p : plain.place) p.expert = p.expert_tensor = 0;
-  return join_mirrored(groups_by(plain, dense_replicas_key), plain, copies);
-}
-
-Lists expert_lists(const Grid& grid, int copies) {
-  Grid plain = grid;
-  for (Place& p : plain.place) p.tensor = 0;
-  return join_mirrored(groups_by(plain, expert_replicas_key), plain, copies);
-}
-
-// Ranks over which a state that `lists` of ranks hold alike is cut. "node": those of a list that share a node.
-int shards(const ParallelPlan& plan, const ClusterSpec& cluster, const Lists& lists) {
-  if (plan.parallel.zero == 0) return 1;
-  const std::vector<RankId>& list = lists[0];
-  const auto on_first_node = std::count_if(list.begin(), list.end(), [&](RankId r) { return cluster.node_of(r) == cluster.node_of(list[0]); });
-  const auto all = static_cast<int>(list.size());
-  if (plan.parallel.zero_group == 0) return all;
-  return plan.parallel.zero_group == -1 ? static_cast<int>(on_first_node) : std::min(plan.parallel.zero_group, all);
-}
 
 class StepBuilder {
  public:
@@ -172,8 +119,8 @@ class StepBuilder {
     context_.expert_replicas = grid_.expert_data * context_.copies;
     dense_ = dense_lists(grid_, context_.copies);
     expert_ = expert_lists(grid_, context_.copies);
-    context_.dense_shards = shards(plan_, cluster_, dense_);
-    context_.expert_shards = shards(plan_, cluster_, expert_);
+    context_.dense_shards = shard_degree(plan_, cluster_, dense_);
+    context_.expert_shards = shard_degree(plan_, cluster_, expert_);
   }
 
   // Times of the blocks' collectives in the first group of their kind.
@@ -252,7 +199,7 @@ class StepBuilder {
   }
 
   // Only for slots that some program calls.
-  void add_groups(std::int16_t slot, Dimension dimension, const Lists& lists) {
+  void add_groups(std::int16_t slot, Dimension dimension, const RankLists& lists) {
     if (book_.patterns(slot).empty()) return;
     for (const auto& members : lists) {
       if (members.size() < 2) continue;
@@ -332,7 +279,7 @@ class StepBuilder {
   StepContext context_;
   Book book_;
   std::vector<std::vector<std::int32_t>> program_of_;  // [pipeline rank][kind of place in an expert group]
-  Lists dense_, expert_;  // ranks that hold the same dense parameters, the same experts
+  RankLists dense_, expert_;  // ranks that hold the same dense parameters, the same experts
 };
 
 }  // namespace

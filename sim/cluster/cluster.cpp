@@ -172,6 +172,7 @@ ClusterSpec read_cluster(Reading& reading, const std::string& path, const std::v
   document->text("gpu", gpu, required());
   document->integer("nodes", cluster.nodes, required(), 1, kMost);
   document->integer("gpus_per_node", cluster.gpus_per_node, required(), 1, kMost / std::max(cluster.nodes, 1));
+  document->number("gpu_hour_price", cluster.gpu_hour_price, or_default("not known: nothing is said about costs"), 0, 1e9);
   if (!platform.empty()) read_platform_into(reading, beside(path, platform), cluster);
   if (!gpu.empty()) cluster.gpu = read_gpu(reading, beside(path, gpu), rates);
 

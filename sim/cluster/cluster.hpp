@@ -17,6 +17,7 @@ struct ClusterSpec {
   std::string name;
   int nodes = 0;
   int gpus_per_node = 0;
+  double gpu_hour_price = 0;  // of a GPU for an hour, in any currency; 0: not known
   Gpu gpu;
   std::shared_ptr<const Platform> platform;
   std::vector<HostId> nvlink_hosts;  // [rank]
@@ -41,8 +42,8 @@ struct ClusterSpec {
 std::vector<LinkId> route_between(const ClusterSpec& cluster, RankId from, RankId to);
 Seconds route_latency(const ClusterSpec& cluster, const std::vector<LinkId>& route);
 
-// Reads a cluster's YAML, its platform and its GPU. Keys: name, platform, gpu, nodes, gpus_per_node; hosts {nvlink,
-// nic}: the hosts' names with {rank}, {node} or {local} (index in the node) in them; tiers: for each wire the patterns
+// Reads a cluster's YAML, its platform and its GPU. Keys: name, platform, gpu, nodes, gpus_per_node, gpu_hour_price;
+// hosts {nvlink, nic}: the hosts' names with {rank}, {node} or {local} (index in the node) in them; tiers: for each wire the patterns
 // of its links' names (`*` any characters, `?` any one), the wire inside a node first. Every link is in exactly one
 // tier. `rates` picks which of the GPU's rates are filled in. Problems go to `reading`; the result is only meaningful
 // when there are none. Paths inside the YAML are relative to its folder.

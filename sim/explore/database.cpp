@@ -30,6 +30,11 @@ Statement& Statement::bind(const Cell& value) {
   return *this;
 }
 
+Statement& Statement::bind(std::int64_t value) {
+  if (sqlite3_bind_int64(statement_.get(), ++bound_, value) != SQLITE_OK) throw DatabaseError(sqlite3_errmsg(database_));
+  return *this;
+}
+
 bool Statement::step() {
   const int result = sqlite3_step(statement_.get());
   if (result == SQLITE_ROW) return true;

@@ -25,6 +25,7 @@ class Statement {
  public:
   Statement(sqlite3* database, const std::string& sql);  // throws DatabaseError
   Statement& bind(const Cell& value);                    // the next parameter
+  Statement& bind(std::int64_t value);
   bool step();                                           // true: there is a row
   void run() { while (step()) {} }
   Statement& reset();  // to bind and run again

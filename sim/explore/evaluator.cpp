@@ -52,7 +52,7 @@ Evaluated Evaluator::evaluate(const Request& request, KeyText* key) {
     const Inputs inputs = load(request, &cache_);
     result.key = keys_.key_of(inputs, options_);
     if (key != nullptr) result.key.copy(key->data(), key->size() - 1);
-    result.known = known_.contains(result.key) || !claims_.claim(result.key);
+    result.known = known_.contains(result.key) || (claims_ != nullptr && !claims_->claim(result.key));
     if (!result.known) result.row = row_of(simulate(inputs, options_).report);
   } catch (const InputError& e) {
     // With its files as they are: corrected, it is another point. Reading it again costs little.

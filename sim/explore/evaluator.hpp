@@ -35,7 +35,8 @@ using KeyText = std::array<char, 33>;  // a key and a zero; empty: not known yet
 
 class Evaluator {
  public:
-  Evaluator(const Options& options, std::set<std::string> known, Claims& claims)
+  // `claims`: none where no two points are the same.
+  Evaluator(const Options& options, std::set<std::string> known, Claims* claims)
       : options_(options), known_(std::move(known)), claims_(claims) {}
 
   // Loads the request's model and cluster into the cache that workers forked from now on share. Problems are left to
@@ -47,7 +48,7 @@ class Evaluator {
  private:
   Options options_;
   std::set<std::string> known_;
-  Claims& claims_;
+  Claims* claims_;
   InputCache cache_;
   KeyMaker keys_;
 };

@@ -133,19 +133,30 @@ Row Store::get(const std::string& key) {
   return row;
 }
 
-void Store::begin(const std::string& sweep, const std::vector<Entry>& entries) {
+void Store::begin(const std::string& sweep, const std::vector<Entry>& entries, bool keep) {
   Transaction all(database_);
-  database_.prepare("DELETE FROM entries WHERE sweep = ?").bind(sweep).run();
-  Statement put = database_.prepare("INSERT INTO entries(sweep, position, label, varied) VALUES(?, ?, ?, ?)");
+  database_.run("CREATE TEMP TABLE IF NOT EXISTS listed(position INTEGER PRIMARY KEY); DELETE FROM listed");
+  Statement put = database_.prepare(fmt::format(
+      "INSERT INTO entries(sweep, position, label, varied) VALUES(?, ?, ?, ?) ON CONFLICT(sweep, position) DO UPDATE SET "
+      "key = {}, label = excluded.label, varied = excluded.varied",
+      keep ? "CASE WHEN label = excluded.label AND varied = excluded.varied THEN key END" : "NULL"));
+  Statement list = database_.prepare("INSERT INTO listed VALUES(?)");
   for (const Entry& e : entries) {
-    put.reset().bind(sweep).bind(static_cast<double>(e.position)).bind(e.label).bind(to_json(e.varied)).run();
+    put.reset().bind(sweep).bind(e.position).bind(e.label).bind(to_json(e.varied)).run();
+    list.reset().bind(e.position).run();
   }
+  database_.prepare("DELETE FROM entries WHERE sweep = ? AND position NOT IN (SELECT position FROM listed)").bind(sweep).run();
   all.commit();
+}
+
+void Store::add(const std::string& sweep, const Entry& entry, const std::string& key) {
+  Statement put = database_.prepare("INSERT OR REPLACE INTO entries(sweep, position, label, varied, key) VALUES(?, ?, ?, ?, ?)");
+  put.bind(sweep).bind(entry.position).bind(entry.label).bind(to_json(entry.varied)).bind(key).run();
 }
 
 void Store::settle(const std::string& sweep, std::int64_t position, const std::string& key) {
   Statement set = database_.prepare("UPDATE entries SET key = ? WHERE sweep = ? AND position = ?");
-  set.bind(key).bind(sweep).bind(static_cast<double>(position)).run();
+  set.bind(key).bind(sweep).bind(position).run();
 }
 
 std::vector<std::string> Store::sweeps() {

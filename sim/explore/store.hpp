@@ -51,7 +51,9 @@ class Store {
   Row get(const std::string& key);  // of a known key
 
   // The sweep consists of these entries from now on (of a shard: those of its positions).
-  void begin(const std::string& sweep, const std::vector<Entry>& entries);
+  // `keep`: entries that have not changed keep their results.
+  void begin(const std::string& sweep, const std::vector<Entry>& entries, bool keep = false);
+  void add(const std::string& sweep, const Entry& entry, const std::string& key);
   void settle(const std::string& sweep, std::int64_t position, const std::string& key);
   std::vector<std::string> sweeps();
   std::vector<std::string> varied_keys(const std::string& sweep);  // empty: of all

@@ -15,7 +15,7 @@ class Run {
  public:
   Run(const Sweep& sweep, Store& store, const SweepOptions& options)
       : sweep_(sweep), store_(store), options_(options), progress_(options.progress), claims_(sweep.points.size()), started_(sweep.points.size()),
-        evaluator_(options.simulate, store.known(!options.retry_failed), claims_) {
+        evaluator_(options.simulate, store.known(!options.retry_failed), &claims_) {
     const auto of = static_cast<std::size_t>(options.shard.of);
     for (std::size_t i = static_cast<std::size_t>(options.shard.index); i < sweep.points.size(); i += of) mine_.push_back(i);
     counts_.points = static_cast<std::int64_t>(mine_.size());

@@ -9,6 +9,7 @@
 
 #include "sim/base/fields.hpp"
 #include "sim/explore/expression.hpp"
+#include "sim/explore/key.hpp"
 #include "sim/explore/sweep_values.hpp"
 #include "workloads/experiment.hpp"
 
@@ -215,6 +216,16 @@ void apply(Request& request, const std::string& key, const std::string& value) {
   if (key == "plan") request.plan = value;
   if (key == "scenario") request.scenario = value;
   if (!names_document(key)) request.overrides.push_back(key + "=" + value);
+}
+
+std::string points_key(const Sweep& sweep) {
+  std::string text = sweep.name;
+  for (const SweepPoint& point : sweep.points) {
+    const Request& r = point.request;
+    for (const std::string& part : {r.experiment, r.model, r.cluster, r.plan, r.scenario}) text += "\n" + part;
+    for (const std::string& o : r.overrides) text += "\n" + o;
+  }
+  return key_of_text(text);
 }
 
 std::string label_of(const std::vector<std::pair<std::string, std::string>>& values) {

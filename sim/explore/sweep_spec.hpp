@@ -40,6 +40,9 @@ struct Sweep {
 // Reads the file and lists its points. Throws InputError with all problems. `overrides` are added to every point's.
 Sweep read_sweep(const std::string& path, const std::string& home, const std::vector<std::string>& overrides);
 
+// A hash of what the points ask for: shards of one sweep must agree in it.
+std::string points_key(const Sweep& sweep);
+
 // "8/zb-h1": the values.
 std::string label_of(const std::vector<std::pair<std::string, std::string>>& values);
 

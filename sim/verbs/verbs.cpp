@@ -4,7 +4,7 @@ namespace stepsim {
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> table = {
-      run_verb(), compare_verb(), check_verb(), schedule_verb(), list_verb(), sweep_verb(), results_verb(),
+      run_verb(), compare_verb(), check_verb(), schedule_verb(), list_verb(), sweep_verb(), search_verb(), results_verb(),
   };
   return table;
 }
