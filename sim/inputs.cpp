@@ -54,7 +54,11 @@ Experiment parts_of(Reading& reading, const Request& request) {
   replace(Document::model, request.model, parts.model);
   replace(Document::cluster, request.cluster, parts.cluster);
   replace(Document::plan, request.plan, parts.plan);
-  replace(Document::scenario, request.scenario, parts.scenario);
+  if (request.scenario == "none") {
+    parts.scenario.clear();
+  } else {
+    replace(Document::scenario, request.scenario, parts.scenario);
+  }
   return parts;
 }
 
@@ -73,6 +77,23 @@ void take(Reading& into, Inputs& in, Reading&& from, const std::string& document
   for (Explained& e : from.explained) in.explained.push_back({with_document(e.key, document), e.value, e.origin});
 }
 
+// What `read` gathers, or what it gathered when the same was read before.
+template <class T, class Read>
+T read_once(std::map<std::string, InputCache::Kept<T>>* kept, const std::string& path, const std::vector<Override>& overrides,
+            const std::string& more, Reading& reading, const Read& read) {
+  if (kept == nullptr) return read(reading);
+  std::string key = path + "\n" + more;
+  for (const Override& o : overrides) key += "\n" + o.key + "=" + o.value;
+  auto known = kept->find(key);
+  if (known == kept->end()) {
+    InputCache::Kept<T> fresh;
+    fresh.value = read(fresh.reading);
+    known = kept->emplace(key, std::move(fresh)).first;
+  }
+  reading = known->second.reading;
+  return known->second.value;
+}
+
 }  // namespace
 
 std::string find_home(const std::string& program, const std::string& experiment) {
@@ -85,7 +106,7 @@ std::string find_home(const std::string& program, const std::string& experiment)
   return "";
 }
 
-Inputs load(const Request& request) {
+Inputs read_inputs(const Request& request, PlanSource& source, InputCache* cache) {
   Reading reading;
   Inputs in;
   const Overrides overrides = split_overrides(reading, request.overrides);
@@ -95,7 +116,6 @@ Inputs load(const Request& request) {
                                    std::pair("plan", parts.plan), std::pair("scenario", parts.scenario)}) {
     if (!path.empty()) in.files.emplace_back(what, path);
   }
-  PlanSource source;
   if (!parts.plan.empty()) {
     Reading of_plan;
     in.plan = read_plan(of_plan, parts.plan, overrides.plan);
@@ -104,14 +124,16 @@ Inputs load(const Request& request) {
   }
   if (!parts.model.empty()) {
     Reading of_model;
-    in.model = read_model(of_model, parts.model, overrides.model);
+    in.model = read_once(cache == nullptr ? nullptr : &cache->models, parts.model, overrides.model, "", of_model,
+                         [&](Reading& r) { return read_model(r, parts.model, overrides.model); });
     take(reading, in, std::move(of_model), "model");
   }
   bool cluster_sound = false;
   if (!parts.cluster.empty()) {
     Reading of_cluster;
-    in.cluster = read_cluster(of_cluster, parts.cluster, overrides.cluster, in.plan.rates,
-                              shipped_folder(request.home, Document::cluster));
+    const std::string rates = in.plan.rates == Rates::calibrated ? "calibrated" : "speed_of_light";
+    in.cluster = read_once(cache == nullptr ? nullptr : &cache->clusters, parts.cluster, overrides.cluster, rates, of_cluster,
+                           [&](Reading& r) { return read_cluster(r, parts.cluster, overrides.cluster, in.plan.rates, shipped_folder(request.home, Document::cluster)); });
     cluster_sound = of_cluster.problems.empty();
     in.planned_on = in.cluster;
     take(reading, in, std::move(of_cluster), "cluster");
@@ -126,15 +148,21 @@ Inputs load(const Request& request) {
     reading.problems.push_back({"--set", 0, "scenario", "there is no scenario to change; name one with --scenario"});
   }
   reading.throw_if_any();
+  in.name = parts.name.empty() ? in.model.name + " " + in.plan.name + " on " + in.cluster.name : parts.name;
+  return in;
+}
 
+Inputs load(const Request& request, InputCache* cache) {
+  PlanSource source;
+  Inputs in = read_inputs(request, source, cache);
   std::vector<Problem> problems = check(in.model, in.cluster, in.plan, source);
   if (!problems.empty()) {
     Reading of_check{std::move(problems), {}};
+    Reading reading;
     take(reading, in, std::move(of_check), "plan");
     reading.throw_if_any();
   }
   in.plan = resolve(in.plan, in.cluster);
-  in.name = parts.name.empty() ? in.model.name + " " + in.plan.name + " on " + in.cluster.name : parts.name;
   return in;
 }
 

@@ -1,12 +1,14 @@
 // Reads and checks everything a simulation needs.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "sim/base/fields.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/cluster/scenario.hpp"
+#include "workloads/check.hpp"
 #include "workloads/model.hpp"
 #include "workloads/plan.hpp"
 
@@ -15,7 +17,7 @@ namespace stepsim {
 // What the user named: an experiment, or its parts (which also replace an experiment's own). Names or paths.
 struct Request {
   std::string experiment;                        // path or shipped name; empty when the parts are given
-  std::string model, cluster, plan, scenario;    // empty: the experiment's
+  std::string model, cluster, plan, scenario;    // empty: the experiment's; scenario "none": none
   std::vector<std::string> overrides;            // "plan.schedule=1f1b"
   std::string home;                              // folder of the shipped files
 };
@@ -33,8 +35,24 @@ struct Inputs {
   std::vector<std::string> notes;  // what the readers say a user should know
 };
 
+// Documents that have been read before, by their path and overrides: whoever loads many requests reads each once. Files
+// are taken not to change meanwhile.
+class InputCache {
+ public:
+  template <class T>
+  struct Kept {
+    T value;
+    Reading reading;
+  };
+  std::map<std::string, Kept<ModelSpec>> models;
+  std::map<std::string, Kept<ClusterSpec>> clusters;  // without a scenario
+};
+
 // Throws InputError with every problem of every file, and every reason why the plan cannot run on this cluster.
-Inputs load(const Request& request);
+Inputs load(const Request& request, InputCache* cache = nullptr);
+
+// The same without asking whether the plan can run; it is not resolved. `source` is what check() wants to know.
+Inputs read_inputs(const Request& request, PlanSource& source, InputCache* cache = nullptr);
 
 // The folder that holds platforms/ and workloads/: $STEPSIM_HOME, or the nearest such folder above the program, above
 // the current folder, or above the experiment. "" when there is none.

@@ -9,6 +9,7 @@
 #include "workloads/check.hpp"
 #include "workloads/grid.hpp"
 #include "workloads/plan_schedule.hpp"
+#include "workloads/replicas.hpp"
 #include "workloads/stages.hpp"
 #include "workloads/step_experts.hpp"
 #include "workloads/step_parts.hpp"
@@ -18,63 +19,9 @@ namespace stepsim {
 
 namespace {
 
-using Lists = std::vector<std::vector<RankId>>;
-
-// Cuts every list into runs of `length` (the shard groups) or, with `across`, into the ranks of equal place in the runs.
-Lists cut(const Lists& lists, std::size_t length, bool across) {
-  Lists out;
-  for (const auto& list : lists) {
-    const std::size_t runs = list.size() / length;
-    const std::size_t n = across ? length : runs;
-    for (std::size_t i = 0; i < n; ++i) {
-      auto& group = out.emplace_back();
-      for (std::size_t j = 0; j < (across ? runs : length); ++j) group.push_back(across ? list[j * length + i] : list[i * length + j]);
-    }
-  }
-  return out;
-}
-
-// In a bidirectional pipeline ranks p and P - 1 - p hold the same two stages: their lists are joined.
-Lists join_mirrored(const Lists& lists, const Grid& grid, int copies) {
-  if (copies == 1) return lists;
-  std::map<std::vector<int>, std::vector<RankId>> joined;
-  for (const auto& list : lists) {
-    const Place& p = grid.place[list[0]];
-    const int pair = std::min(p.pipeline, grid.pipeline - 1 - p.pipeline);
-    auto& members = joined[{pair, p.tensor, p.expert, p.expert_tensor}];
-    members.insert(members.end(), list.begin(), list.end());
-  }
-  Lists out;
-  for (auto& [key, members] : joined) out.push_back(std::move(members));
-  return out;
-}
-
-// Dense lists do not fix the expert digits: joining must not tell them apart.
-Lists dense_lists(const Grid& grid, int copies) {
-  Grid plain = grid;
-  for (Place& p : plain.place) p.expert = p.expert_tensor = 0;
-  return join_mirrored(groups_by(plain, dense_replicas_key), plain, copies);
-}
-
-Lists expert_lists(const Grid& grid, int copies) {
-  Grid plain = grid;
-  for (Place& p : plain.place) p.tensor = 0;
-  return join_mirrored(groups_by(plain, expert_replicas_key), plain, copies);
-}
-
-// Ranks over which a state that `lists` of ranks hold alike is cut. "node": those of a list that share a node.
-int shards(const ParallelPlan& plan, const ClusterSpec& cluster, const Lists& lists) {
-  if (plan.parallel.zero == 0) return 1;
-  const std::vector<RankId>& list = lists[0];
-  const auto on_first_node = std::count_if(list.begin(), list.end(), [&](RankId r) { return cluster.node_of(r) == cluster.node_of(list[0]); });
-  const auto all = static_cast<int>(list.size());
-  if (plan.parallel.zero_group == 0) return all;
-  return plan.parallel.zero_group == -1 ? static_cast<int>(on_first_node) : std::min(plan.parallel.zero_group, all);
-}
-
 // Sharded states: all ranks. Else each replica of the model has the whole norm; experts of one replica may be spread over
 // what the dense grid calls data, and then all ranks take part too.
-Lists norm_lists(const Grid& grid, const ParallelPlan& plan) {
+RankLists norm_lists(const Grid& grid, const ParallelPlan& plan) {
   if (plan.parallel.zero > 0 || plan.parallel.expert > 1) return groups_by(grid, [](const Place&) { return std::vector<int>{}; });
   return groups_by(grid, [](const Place& p) { return std::vector<int>{p.data, p.context}; });
 }
@@ -197,8 +144,8 @@ class StepBuilder {
     context_.tied = context_.model.tied_embeddings && grid_.pipeline > 1;
     dense_ = dense_lists(grid_, context_.copies);
     expert_ = expert_lists(grid_, context_.copies);
-    context_.dense_shards = shards(plan_, cluster_, dense_);
-    context_.expert_shards = shards(plan_, cluster_, expert_);
+    context_.dense_shards = shard_degree(plan_, cluster_, dense_);
+    context_.expert_shards = shard_degree(plan_, cluster_, expert_);
   }
 
   // Times of the blocks' collectives in the first group of their kind.
@@ -285,9 +232,9 @@ class StepBuilder {
   }
 
   // For each place in line the ranks that hold the first and the last stage.
-  Lists ends_of_pipelines() const {
+  RankLists ends_of_pipelines() const {
     const Schedule::Place first = step_.schedule.place_of(0, 0), last = step_.schedule.place_of(step_.schedule.stages - 1, 0);
-    Lists ends;
+    RankLists ends;
     if (first.rank == last.rank) return ends;
     for (int r = 0; r < grid_.world; ++r) {
       if (grid_.place[r].pipeline == first.rank) ends.push_back({r});
@@ -300,7 +247,7 @@ class StepBuilder {
   }
 
   // Only for slots that some program calls.
-  void add_groups(std::int16_t slot, Dimension dimension, const Lists& lists) {
+  void add_groups(std::int16_t slot, Dimension dimension, const RankLists& lists) {
     if (book_.patterns(slot).empty()) return;
     for (const auto& members : lists) {
       if (members.size() < 2) continue;
@@ -390,8 +337,8 @@ class StepBuilder {
 
   Seconds state_seconds(Operation operation, double dense, double expert) const {
     const Precision format = operation == Operation::all_gather ? plan_.precision.gather : plan_.precision.reduce;
-    const auto one = [&](const Lists& lists, int shards, double parameters) {
-      const Lists groups = shards > 1 ? cut(lists, static_cast<std::size_t>(shards), false) : lists;
+    const auto one = [&](const RankLists& lists, int shards, double parameters) {
+      const RankLists groups = shards > 1 ? cut(lists, static_cast<std::size_t>(shards), false) : lists;
       if (parameters <= 0 || groups[0].size() < 2) return 0.0;
       const Operation op = shards == 1 ? Operation::all_reduce : operation;  // nothing is sharded
       const Algorithms& a = plan_.collectives;
@@ -422,8 +369,8 @@ class StepBuilder {
   StepContext context_;
   Book book_;
   std::vector<std::vector<std::int32_t>> program_of_;  // [pipeline rank][kind of place in an expert group]
-  Lists norm_;            // ranks that hold the parts of one gradient's norm
-  Lists dense_, expert_;  // ranks that hold the same dense parameters, the same experts
+  RankLists norm_;            // ranks that hold the parts of one gradient's norm
+  RankLists dense_, expert_;  // ranks that hold the same dense parameters, the same experts
 };
 
 }  // namespace

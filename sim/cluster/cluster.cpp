@@ -95,6 +95,7 @@ ClusterSpec read_cluster(Reading& reading, const std::string& path, std::vector<
   document->text("gpu", gpu, required());
   document->integer("nodes", cluster.nodes, required(), 1, kMost);
   document->integer("gpus_per_node", cluster.gpus_per_node, required(), 1, kMost / std::max(cluster.nodes, 1));
+  document->number("gpu_hour_price", cluster.gpu_hour_price, or_default("not known: nothing is said about costs"), 0, 1e9);
   if (!platform.empty()) read_platform_into(reading, locate(path, platform, shipped, ".xml"), cluster);
   const std::string gpus = shipped.empty() ? "" : shipped + "/gpus";
   if (!gpu.empty()) cluster.gpu = read_gpu(reading, locate(path, gpu, gpus, ".yaml"), rates, of_gpu);

@@ -27,6 +27,7 @@ struct ClusterSpec {
   std::string name;
   int nodes = 0;
   int gpus_per_node = 0;
+  double gpu_hour_price = 0;  // of a GPU for an hour, in any currency; 0: not known
   Gpu gpu;
   std::shared_ptr<const Platform> platform;
   std::vector<HostId> nvlink_hosts;  // [rank]
@@ -70,6 +71,7 @@ Seconds route_latency(const ClusterSpec& cluster, const std::vector<LinkId>& rou
 //   name
 //   platform, gpu      paths relative to the YAML's folder; or, without '/' and ending, names of shipped ones
 //   nodes, gpus_per_node
+//   gpu_hour_price     of one GPU, in the currency of your choice; for costs
 //   hosts              {nvlink, nic}: patterns of the hosts' names ("nic{node*4+local/2}", see host_pattern.hpp) or
 //                      lists of names by rank, of which the first are used; or {gpu}: the same for platforms where one
 //                      host does both. GPUs of a node may share a network card.

@@ -217,8 +217,8 @@ EngineFacts read_engine(const Json& json) {
           .folded = json.at("folded").get<bool>(),
           .representatives = json.at("representatives").get<std::size_t>(),
           .events = json.at("events").get<std::uint64_t>(),
-          .wall_s = number(json, "wall_s"),
-          .peak_rss_bytes = number(json, "peak_rss_bytes")};
+          .wall_s = json.contains("wall_s") ? number(json, "wall_s") : 0,
+          .peak_rss_bytes = json.contains("peak_rss_bytes") ? number(json, "peak_rss_bytes") : 0};
 }
 
 Report read_report(const Json& json) {

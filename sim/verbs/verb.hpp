@@ -30,7 +30,10 @@ Verb model_verb();
 Verb schedule_verb();
 Verb whatif_verb();
 Verb stress_verb();
-Verb list_verb();
+Verb sweep_verb();
+Verb search_verb();
+Verb results_verb();
 Verb validate_verb();
+Verb list_verb();
 
 }  // namespace stepsim

@@ -12,6 +12,9 @@ const std::vector<Verb>& verbs() {
       schedule_verb(),
       whatif_verb(),
       stress_verb(),
+      sweep_verb(),
+      search_verb(),
+      results_verb(),
       validate_verb(),
       list_verb(),
   };

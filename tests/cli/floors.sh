@@ -11,7 +11,8 @@ floor_of() {
     workloads/*) echo 3 ;;
     sim/engine/*) echo 4 ;;
     sim/report/*) echo 5 ;;
-    sim/verbs/* | sim/main.cpp) echo 7 ;;
+    sim/explore/*) echo 7 ;;
+    sim/verbs/* | sim/main.cpp) echo 8 ;;
     sim/*) echo 6 ;;
     *) echo 99 ;;
   esac

@@ -1,0 +1,276 @@
+#include "sim/explore/search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+
+#include "sim/explore/evaluator.hpp"
+#include "sim/explore/expression.hpp"
+#include "sim/explore/progress.hpp"
+#include "sim/explore/search_expand.hpp"
+#include "sim/explore/workers.hpp"
+
+namespace stepsim {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr int kExpansionsALeaf = 4;  // while shapes wait: good plans found early bound the others
+
+struct Node {
+  double bound = 0;  // of the value
+  double bound_s = 0, memory_bytes = 0;
+  std::string by;
+  PlanId id;
+
+  // The queue's top is the least bound, of equals the first.
+  bool operator<(const Node& other) const { return bound != other.bound ? bound > other.bound : id > other.id; }
+};
+using Queue = std::priority_queue<Node>;
+
+enum class Kind : std::uint64_t { expand, simulate, own };
+struct Task {
+  Kind kind = Kind::expand;
+  PlanId id;
+};
+
+// In one number, so that workers forked before a plan was thought of know it.
+std::size_t number_of(const Task& task) {
+  return static_cast<std::size_t>(task.kind) << 62 | static_cast<std::size_t>(task.id.base) << 48 |
+         static_cast<std::size_t>(task.id.shape) << 20 | static_cast<std::size_t>(task.id.leaf);
+}
+Task task_of(std::size_t number) {
+  return {static_cast<Kind>(number >> 62), {static_cast<std::int32_t>(number >> 48 & 0x3fff),
+                                            static_cast<std::int32_t>(number >> 20 & 0xfffffff),
+                                            static_cast<std::int32_t>(number & 0xfffff)}};
+}
+
+std::int64_t position_of(const PlanId& id) { return static_cast<std::int64_t>(number_of({Kind::expand, id})); }
+
+bool better(const SearchFind& a, const SearchFind& b) { return a.value != b.value ? a.value < b.value : a.id < b.id; }
+
+class Search {
+ public:
+  Search(const SearchSpace& space, const Request& own, Store& store, const SearchOptions& options)
+      : space_(space), own_(own), store_(store), options_(options), objective_(*find_objective(options.objective)),
+        progress_(options.progress), limit_(1), evaluator_(options.simulate, store.known(true), nullptr), expander_(space) {
+    for (const SearchBase& base : space.bases()) factors_.push_back(objective_.factor(base.inputs));
+    result_.combinations = space.combinations();
+    result_.name = "search " + space.bases().front().inputs.name;
+    limit_[0] = kNever;
+  }
+
+  SearchResult result() {
+    list_shapes();
+    for (const SearchBase& base : space_.bases()) evaluator_.warm(base.request);
+    run_tasks(options_.workers, {.next = [this] { return next(); },
+                                 .work = [this](std::size_t number) { return work(task_of(number)); },
+                                 .done = [this](const Answer& answer) { take(task_of(answer.task), answer); },
+                                 .tick = [this] { tell(); }});
+    result_.best.resize(std::min(result_.best.size(), static_cast<std::size_t>(options_.top)));
+    find_front();
+    return std::move(result_);
+  }
+
+ private:
+  // ---- in the parent
+
+  void list_shapes() {
+    for (std::int32_t base = 0; base < static_cast<std::int32_t>(space_.bases().size()); ++base) {
+      const double capacity = space_.bases()[base].inputs.cluster.gpu.memory.value;
+      for (std::int32_t shape = 0; shape < space_.shapes(); ++shape) {
+        if (!space_.shape_divides(base, shape)) {
+          result_.illegal += space_.leaves();
+          continue;
+        }
+        const StepBound least = expander_.least(base, shape);
+        if (least.memory_bytes > capacity) {
+          result_.too_large += space_.leaves();
+          continue;
+        }
+        shapes_.push({least.seconds * factors_[base], least.seconds, least.memory_bytes, least.by, {base, shape, 0}});
+      }
+    }
+  }
+
+  std::optional<std::size_t> next() {
+    if (!asked_own_) {
+      asked_own_ = true;
+      return number_of({Kind::own, {}});
+    }
+    const bool leaf_first = since_leaf_ >= kExpansionsALeaf || shapes_.empty();
+    if (leaf_first) {
+      if (const auto leaf = pop(leaves_, 1)) {
+        since_leaf_ = 0;
+        return number_of({Kind::simulate, *leaf});
+      }
+    }
+    if (const auto shape = pop(shapes_, space_.leaves())) {
+      ++since_leaf_;
+      ++expanding_;
+      return number_of({Kind::expand, *shape});
+    }
+    if (expanding_ > 0 && !leaf_first) since_leaf_ = kExpansionsALeaf;  // nothing to expand for now: simulate
+    const auto leaf = pop(leaves_, 1);
+    if (!leaf) return std::nullopt;
+    return number_of({Kind::simulate, *leaf});
+  }
+
+  // The most promising node that may still win; the others are counted.
+  std::optional<PlanId> pop(Queue& queue, double plans) {
+    while (!queue.empty()) {
+      const Node node = queue.top();
+      queue.pop();
+      if (!options_.prune || may_win(node)) {
+        if (plans == 1) leaf_nodes_[node.id] = node;
+        return node.id;
+      }
+      result_.bounded += plans;
+      result_.bounded_by[node.by] += plans;
+    }
+    return std::nullopt;
+  }
+
+  bool may_win(const Node& node) const {
+    if (!(node.bound > limit_value_)) return true;
+    if (!options_.front) return false;
+    return std::none_of(all_.begin(), all_.end(), [&](const SearchFind& f) {
+      return f.seconds <= node.bound_s && f.memory_bytes <= node.memory_bytes;
+    });
+  }
+
+  void take(const Task& task, const Answer& answer) {
+    if (task.kind == Kind::expand) return take_expansion(task.id, answer);
+    Evaluated e;
+    if (answer.crashed) {
+      e.key = key_of_text(program_version() + fmt::format("{} {}", result_.name, answer.task));
+      e.row.ending = Ending::failed;
+      e.row.error = answer.text;
+    } else {
+      e = unpack(answer.text);
+    }
+    if (e.known) {
+      e.row = store_.get(e.key);
+    } else {
+      store_.put(e.key, e.row);
+    }
+    if (task.kind == Kind::own) return take_own(e);
+    keep(task.id, e);
+  }
+
+  void take_own(const Evaluated& e) {
+    if (e.row.ending != Ending::done) return;
+    SearchFind own = find_of({-1, 0, 0}, e);
+    own.label = "the experiment's own";
+    own.value *= factors_.front();
+    result_.own.push_back(own);
+  }
+
+  void take_expansion(const PlanId& id, const Answer& answer) {
+    --expanding_;
+    if (answer.crashed) throw std::runtime_error(fmt::format("bounds of {}: {}", space_.label(id), answer.text));
+    const Expansion e = unpack_expansion(answer.text);
+    result_.illegal += e.illegal;
+    result_.repeated += e.repeated;
+    result_.too_large += e.too_large;
+    result_.bounded += e.bounded;
+    for (const auto& [by, number] : e.bounded_by) result_.bounded_by[by] += number;
+    for (const Leaf& leaf : e.leaves) {
+      leaves_.push({leaf.seconds * factors_[id.base], leaf.seconds, leaf.memory_bytes, leaf.by, {id.base, id.shape, leaf.leaf}});
+    }
+    ++expanded_;
+  }
+
+  SearchFind find_of(const PlanId& id, const Evaluated& e) const {
+    SearchFind find;
+    find.id = id;
+    find.key = e.key;
+    find.seconds = find.value = number_in(e.row, "step_time_s");
+    find.memory_bytes = number_in(e.row, "peak_memory_bytes");
+    return find;
+  }
+
+  void keep(const PlanId& id, const Evaluated& e) {
+    Entry entry{position_of(id), space_.label(id), {}};
+    for (const auto& [key, value] : space_.values(id)) entry.varied.emplace_back(key, cell_from(value));
+    store_.add(result_.name, entry, e.key);
+    if (e.row.ending != Ending::done) {
+      ++(e.row.ending == Ending::failed ? result_.failed : result_.illegal);
+      return;
+    }
+    ++result_.simulated;
+    SearchFind find = find_of(id, e);
+    find.value *= factors_[id.base];
+    find.bound_s = leaf_nodes_.at(id).bound_s;
+    find.label = entry.label;
+    all_.push_back(find);
+    auto& best = result_.best;
+    best.insert(std::upper_bound(best.begin(), best.end(), find, better), find);
+    const auto top = static_cast<std::size_t>(options_.top);
+    if (best.size() < top) return;
+    best.resize(top);
+    limit_value_ = best.back().value;
+    limit_[0] = limit_value_;
+  }
+
+  // No other is at least as good in both and better in one.
+  void find_front() {
+    std::sort(all_.begin(), all_.end(), [](const SearchFind& a, const SearchFind& b) {
+      if (a.seconds != b.seconds) return a.seconds < b.seconds;
+      return a.memory_bytes != b.memory_bytes ? a.memory_bytes < b.memory_bytes : a.id < b.id;
+    });
+    double least = kNever;
+    for (const SearchFind& f : all_) {
+      if (f.memory_bytes >= least) continue;
+      least = f.memory_bytes;
+      result_.front.push_back(f);
+    }
+  }
+
+  void tell() {
+    ProgressState state;
+    state.done = static_cast<std::int64_t>(result_.simulated);
+    state.counted = state.done;
+    state.best = fmt::format("{}; {} shapes bounded, {} wait; {} plans wait",
+                             result_.best.empty() ? "none yet" : objective_.text(result_.best.front().value) + ": " + result_.best.front().label,
+                             expanded_, shapes_.size(), leaves_.size());
+    progress_.show(state);
+  }
+
+  // ---- in a worker
+
+  std::string work(const Task& task) {
+    if (task.kind == Kind::own) return pack(evaluator_.evaluate(own_));
+    if (task.kind == Kind::simulate) return pack(evaluator_.evaluate(space_.request(task.id)));
+    const bool all = !options_.prune || options_.front;
+    return pack(expander_.expand(task.id.base, task.id.shape, all ? kNever : limit_[0] / factors_[task.id.base]));
+  }
+
+  const SearchSpace& space_;
+  const Request& own_;
+  Store& store_;
+  const SearchOptions& options_;
+  const Objective& objective_;
+  Progress progress_;
+  SharedArray<double> limit_;  // the value that the N-th best has
+  Evaluator evaluator_;
+  Expander expander_;
+  std::vector<double> factors_;  // [base]
+  Queue shapes_, leaves_;
+  std::map<PlanId, Node> leaf_nodes_;  // of leaves that were handed out
+  std::vector<SearchFind> all_;
+  bool asked_own_ = false;
+  int since_leaf_ = 0, expanding_ = 0;
+  std::int64_t expanded_ = 0;
+  double limit_value_ = kNever;
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult search(const SearchSpace& space, const Request& own, Store& store, const SearchOptions& options) {
+  return Search(space, own, store, options).result();
+}
+
+}  // namespace stepsim

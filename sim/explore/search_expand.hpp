@@ -1,0 +1,50 @@
+// Work of a search that is done in workers: what the plans of one shape need at least. Inside search.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/explore/search_space.hpp"
+#include "workloads/step_bound.hpp"
+
+namespace stepsim {
+
+struct Leaf {
+  std::int32_t leaf = 0;
+  double seconds = 0;  // at least
+  double memory_bytes = 0;
+  std::string by;
+};
+
+// How the plans of a shape ended that are not in `leaves`.
+struct Expansion {
+  std::vector<Leaf> leaves;
+  double illegal = 0, repeated = 0, too_large = 0, bounded = 0;
+  std::map<std::string, double> bounded_by;
+};
+
+class Expander {
+ public:
+  explicit Expander(const SearchSpace& space) : space_(space), bounds_(space.bases().size()) {}
+
+  // Of all plans of the shape; nothing can be less. The shape's degrees must divide.
+  StepBound least(std::int32_t base, std::int32_t shape);
+
+  // Plans that can run, fit, and are not bound to take longer than limit_s.
+  Expansion expand(std::int32_t base, std::int32_t shape, double limit_s);
+
+ private:
+  Bounds& bounds(std::int32_t base);
+  // Whether the plan's schedule exists for its pipeline and microbatches; what builds on it may be asked then.
+  bool has_passes(const ParallelPlan& plan, const ClusterSpec& cluster, int layers) const;
+
+  const SearchSpace& space_;
+  std::vector<std::unique_ptr<Bounds>> bounds_;  // [base]
+};
+
+std::string pack(const Expansion& expansion);
+Expansion unpack_expansion(const std::string& text);
+
+}  // namespace stepsim
