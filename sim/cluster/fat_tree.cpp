@@ -60,9 +60,10 @@ class FatTree final : public RegularNetwork {
     return cables_[first_[level] + static_cast<std::size_t>(index)];
   }
 
+  // SimGrid 3.32 divides by the parents of the levels below, not by their cables as well.
   void climb(std::size_t& level, std::vector<int>& at, int to, std::vector<LinkId>& links) const {
     int choice = to;
-    for (std::size_t i = 0; i < level; ++i) choice /= shape_.parents[i] * shape_.cables[i];
+    for (std::size_t i = 0; i < level; ++i) choice /= shape_.parents[i];
     choice %= shape_.parents[level] * shape_.cables[level];
     const int parent = choice % shape_.parents[level];
     links.push_back(cable(level, at, parent, choice / shape_.parents[level]).up);

@@ -77,6 +77,7 @@ void PlatformReader::read_cluster(pugi::xml_node element, ZoneId parent) {
   add_cluster_hosts(element, *zone);
   if (topology == "FLAT") read_flat(element, *zone);
   if (topology != "FLAT") read_switched(element, *zone, topology);
+  if (topology != "FLAT") return;  // in SimGrid too, only a flat cluster has a router
   const std::string prefix = element.attribute("prefix").value(), suffix = element.attribute("suffix").value();
   const auto router = XmlFile::text(element, "router_id");
   new_point(element, PointKind::router,
@@ -111,7 +112,7 @@ PlatformReader::LinkInRoute PlatformReader::new_duplex(pugi::xml_node element, c
 }
 
 void PlatformReader::read_switched(pugi::xml_node element, ZoneId zone, const std::string& topology) {
-  for (const char* attribute : {"limiter_link", "bb_bw", "bb_lat"}) {
+  for (const char* attribute : {"limiter_link", "bb_bw", "bb_lat", "router_id"}) {
     if (!XmlFile::text(element, attribute)) continue;
     file_.problem(element, attribute, fmt::format("not read: only flat clusters have one, this is a {}", topology));
   }

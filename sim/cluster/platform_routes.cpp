@@ -130,7 +130,9 @@ void PlatformReader::add_route(pugi::xml_node element, ZoneId zone, PointId from
   if (at.routing == Routing::star) file_.problem(element, "", "a Cluster zone has no written routes; use <host_link>");
   if (at.routing == Routing::none) file_.problem(element, "", "a zone with routing None has no routes");
   if (!element.child("link_ctn")) file_.problem(element, "", "a route without links");
-  if (from == to && gateway_from >= 0) file_.problem(element, "dst", "is the zone where the route starts");
+  const bool to_itself = from == to && at.routing == Routing::full && gateway_from < 0;
+  if (from == to && !to_itself)
+    file_.problem(element, "dst", "leads to where it starts; SimGrid takes that in Full zones");
   if (file_.problems().size() > before) return;
   const int start = point_of(from).position;
   const int end = point_of(to).position;
@@ -138,7 +140,7 @@ void PlatformReader::add_route(pugi::xml_node element, ZoneId zone, PointId from
     if (at.routing != Routing::dijkstra) break;
     if (std::find(at.named.begin(), at.named.end(), position) == at.named.end()) at.named.push_back(position);
   }
-  if (from == to) return;  // a GPU sends nothing to itself
+  if (to_itself) return;  // a GPU sends nothing to itself
 
   WrittenRoute forth{.links = {}, .gateway_from = gateway_from, .gateway_to = gateway_to};
   WrittenRoute back{.links = {}, .gateway_from = gateway_to, .gateway_to = gateway_from};

@@ -110,12 +110,9 @@ bool ZonePlatform::append_inside(const Zone& zone, PointId from, PointId to, std
     case Routing::floyd:
     case Routing::dijkstra:
       return append_path(zone, start, end, links, gateways);
-    case Routing::regular: {
-      // As in SimGrid, the cluster's router stands beside every host, with nothing between them.
-      const auto host = [&](PointId p) { return points[static_cast<std::size_t>(p)].kind == PointKind::host; };
-      if (host(from) && host(to)) zone.regular->append(start, end, links);
+    case Routing::regular:
+      zone.regular->append(start, end, links);
       return true;
-    }
     case Routing::none:
       return false;
   }

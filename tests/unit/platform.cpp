@@ -218,8 +218,8 @@ TEST(Platform, WrongZonesAndClustersAreRefused) {
   }
   EXPECT_NE(reason(cluster + "\"0,0\"/>").find("named h0 stands above"), std::string::npos);
   const auto expect = [&](const std::string& rest, const std::string& words) {
-    EXPECT_NE(reason(cluster + "\"0-3\" " + rest + "/>").find(words), std::string::npos) << rest << ": "
-                                                                                         << reason(cluster + "\"0-3\" " + rest + "/>");
+    EXPECT_NE(reason(cluster + "\"0-3\" " + rest + "/>").find(words), std::string::npos)
+        << rest << ": " << reason(cluster + "\"0-3\" " + rest + "/>");
   };
   expect("topology=\"RING\"", "'RING' is not one of FLAT, TORUS, FAT_TREE");
   expect("topology=\"DRAGONFLY\" topo_parameters=\"1,1;1,1;4,1;1\"", "not read: DRAGONFLY");
@@ -234,12 +234,21 @@ TEST(Platform, WrongZonesAndClustersAreRefused) {
   expect("topology=\"FAT_TREE\" topo_parameters=\"2;2,3;1,1;1,1\"", "describes 6 hosts; radical names 4");
   expect("topology=\"FAT_TREE\" topo_parameters=\"2;2,2;1,4000000;1,4000000\"", "more cables than can be simulated");
   expect("topology=\"TORUS\" topo_parameters=\"2,2\" limiter_link=\"1GBps\"", "only flat clusters have one");
+  expect("topology=\"TORUS\" topo_parameters=\"2,2\" router_id=\"r\"", "only flat clusters have one");
   expect("topology=\"TORUS\" topo_parameters=\"2,2\" bb_bw=\"1GBps\"", "only flat clusters have one");
   EXPECT_EQ(reason(cluster + "\"0\" loopback_bw=\"1GBps\" loopback_lat=\"0\"/>"), "");
   EXPECT_NE(reason(cluster + "\"0\" loopback_bw=\"1\"/>").find("is not a positive bandwidth"), std::string::npos);
   EXPECT_NE(reason(cluster + "\"0\" bb_lat=\"1us\"/>").find("needs bb_bw"), std::string::npos);
   EXPECT_NE(reason(R"(<zone id="z" routing="Vivaldi"/>)").find("'Vivaldi' is not one of"), std::string::npos);
   EXPECT_NE(reason("").find("holds no <zone>"), std::string::npos);
+  const auto itself = [&](const std::string& routing) {
+    return reason("<zone id=\"z\" routing=\"" + routing +
+                  "\"><host id=\"a\" speed=\"1f\"/><link id=\"l\" bandwidth=\"1Bps\"/>"
+                  "<route src=\"a\" dst=\"a\"><link_ctn id=\"l\"/></route></zone>");
+  };
+  EXPECT_EQ(itself("Full"), "");
+  EXPECT_NE(itself("Floyd").find("leads to where it starts"), std::string::npos);
+  EXPECT_NE(itself("Dijkstra").find("leads to where it starts"), std::string::npos);
   EXPECT_NE(reason(R"(<zone id="y" routing="None"/><zone id="z" routing="None"/>)").find("second zone at the top"),
             std::string::npos);
   EXPECT_NE(reason(R"(<config/><zone id="z" routing="None"/>)").find("sets SimGrid's options itself"),
