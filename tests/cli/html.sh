@@ -20,7 +20,7 @@ fi
 small=(--set model.layers=8 --set cluster.nodes=8 --set plan.parallel.pipeline=4 --set plan.parallel.expert=16
        --set plan.parallel.data=auto --set plan.stage_layers=auto --set plan.batch.global_sequences=128)
 "$STEPSIM" run deepseek-v3-dualpipe "${small[@]}" --html page.html >out 2>err || fail "run: exit $?: $(cat err)"
-"$STEPSIM" compare deepseek-v3-dualpipe "${small[@]}" --vary plan.schedule=dualpipe,1f1b --elasticities off --html both.html >out 2>err ||
+"$STEPSIM" compare deepseek-v3-dualpipe "${small[@]}" --vary plan.schedule=dualpipe,dualpipev --elasticities off --html both.html >out 2>err ||
   fail "compare: exit $?: $(cat err)"
 # Nothing of the page names a place to load from; licences and namespaces of the bundled library may name their home.
 grep -oE '(src|href)="[^"]*"' page.html both.html && fail "the page loads something"
@@ -31,7 +31,6 @@ chromium=$(command -v chromium || command -v chromium-browser || command -v goog
   echo "skipped: no chromium to look at the pages with"
   exit 77
 }
-for page in page both; do
-  node "$STEPSIM_SOURCE_DIR/tests/page/look.mjs" "$modules" "$chromium" $page.html || fail "$page.html"
-done
+node "$STEPSIM_SOURCE_DIR/tests/page/look.mjs" "$modules" "$chromium" page.html all || fail "page.html"
+node "$STEPSIM_SOURCE_DIR/tests/page/look.mjs" "$modules" "$chromium" both.html wide || fail "both.html"
 exit $((failures > 0))
