@@ -52,8 +52,10 @@ std::string to_text(const ModelSpec& model, int length, const std::vector<std::s
   if (count.prediction > 0) table.row({"multi-token prediction, beside", whole(count.prediction), ""});
   const double forward = forward_flops_per_token(model, length);
   std::string text = model.name + "\n" + table.text();
-  text += fmt::format("  FLOPs a token at {} tokens a sequence: forward {}, forward and backward {} (causal attention)\n",
-                      number_text(length), quantity_text(forward), quantity_text(3 * forward));
+  text += wrap(fmt::format("  FLOPs a token at {} tokens a sequence: forward {}, forward and backward {} (causal attention)",
+                           number_text(length), quantity_text(forward), quantity_text(3 * forward)),
+               page_width, 4) +
+          "\n";
   for (const std::string& note : notes) text += wrap("  - " + note, page_width, 4) + "\n";
   return text;
 }
