@@ -159,10 +159,10 @@ class Trials {
       result.sets.insert(result.sets.end(), change->sets.begin(), change->sets.end());
     }
     if (!check(model_, cluster_, plan, {}).empty()) return std::nullopt;
-    const StepOutline outline = outline_step(model_, cluster_, resolve(plan, cluster_));
-    for (const MemoryUse& use : outline.memory) result.peak = std::max(result.peak, use.total());
+    plan = resolve(plan, cluster_);
+    for (const MemoryUse& use : plan_memory(model_, cluster_, plan)) result.peak = std::max(result.peak, use.total());
     if (result.peak > cluster_.gpu.memory) return std::nullopt;
-    result.slower = outline.estimate() / own_ - 1;
+    result.slower = outline_step(model_, cluster_, plan).estimate() / own_ - 1;
     return result;
   }
 

@@ -43,6 +43,7 @@ class StepBuilder {
   StepOutline outline() {
     StepOutline outline;
     add_memories();
+    plan_times();
     outline.passes = times_of(step_.schedule, step_.planned).makespan;
     add_state_traffic(outline);
     outline.schedule = std::move(step_.schedule);
@@ -52,7 +53,13 @@ class StepBuilder {
     return outline;
   }
 
+  std::vector<MemoryUse> memory() {
+    add_memories();
+    return std::move(step_.memory);
+  }
+
   Step build() {
+    plan_times();
     make_programs();
     copy_links();
     make_ranks();
@@ -75,6 +82,7 @@ class StepBuilder {
     const auto split = [&](int stages) { return split_into_stages(plan_, stages, seconds); };
     step_.schedule_origin = plan_.passes_origin.empty() ? plan_.schedule : plan_.passes_origin;
     if (is_automatic(plan_)) {
+      plan_collectives();
       step_.offers = automatic_passes(context_, microbatches, seconds_of_message(), split);
       step_.schedule = step_.offers.front().schedule;
       step_.stage_blocks = step_.offers.front().stage_blocks;
@@ -83,6 +91,11 @@ class StepBuilder {
       step_.schedule = schedule_of(plan_, microbatches);
       step_.stage_blocks = split(step_.schedule.stages);
     }
+  }
+
+  // How long passes and collectives take by themselves: what orders are decided with.
+  void plan_times() {
+    if (!is_automatic(plan_)) plan_collectives();
     step_.planned = planned_times(context_, step_.stage_blocks, seconds_of_message());
   }
 
@@ -103,7 +116,6 @@ class StepBuilder {
     if (shared) step_.graph.sms = cluster_.gpu.sms;
     context_.segments = priced(blocks_, cluster_.gpu);
     context_.planned_segments = priced(blocks_, planned_on_.gpu);
-    plan_collectives();
   }
 
   std::vector<std::array<std::vector<Segment>, 4>> priced(const BlockList& blocks, const Gpu& gpu) const {
@@ -377,6 +389,10 @@ class StepBuilder {
 
 StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan) {
   return StepBuilder(model, cluster, plan, Detail::aggregate, cluster).outline();
+}
+
+std::vector<MemoryUse> plan_memory(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan) {
+  return StepBuilder(model, cluster, plan, Detail::aggregate, cluster).memory();
 }
 
 Step make_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,

@@ -50,6 +50,8 @@ struct StepOutline {
 };
 // `plan` as for make_step().
 StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan);
+// Its memory alone, [pipeline rank].
+std::vector<MemoryUse> plan_memory(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan);
 
 // `plan` must have passed check(). Throws std::invalid_argument when a collective's algorithm does not fit a group.
 // The order of kernels in overlapped pairs and the split of layers into stages are decided on `planned_on`: a what-if
