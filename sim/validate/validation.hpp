@@ -79,6 +79,5 @@ void judge_causes(Validation& validation);
 std::string to_text(const Validation& validation, int worst);  // fits 100 columns
 std::string to_json(const Validation& validation);             // schema stepsim.validation/1
 std::string to_csv(const Validation& validation);              // a row a run
-std::string to_html(const Validation& validation);             // one file: predicted against measured
 
 }  // namespace stepsim

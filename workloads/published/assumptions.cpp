@@ -31,7 +31,6 @@ const std::vector<Assumption>& run_assumptions() {
        {"plan.parallel.context_method=all_to_all"}},
       {"tensor-overlap", "overlap of tensor parallelism not stated: blocking", {}},
       {"balanced-experts", "every expert gets as many tokens", {"plan.routing.balance=zipf:0.3"}},
-      {"shared-cards", "cards that several GPUs share: each GPU has its part of them", {}},
   };
   return table;
 }

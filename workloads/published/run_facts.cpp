@@ -11,7 +11,7 @@ struct Phrase {
   std::string_view words;
   bool RunFacts::*fact;
 };
-constexpr std::array<Phrase, 16> kPhrases{{{"tp comm overlap on", &RunFacts::tensor_overlap},
+constexpr std::array<Phrase, 14> kPhrases{{{"tp comm overlap on", &RunFacts::tensor_overlap},
                                            {"tp comm overlap (userbuffers) on", &RunFacts::tensor_overlap},
                                            {"tp overlap on", &RunFacts::tensor_overlap},
                                            {"ub_tp_comm_overlap on", &RunFacts::tensor_overlap},
@@ -23,13 +23,12 @@ constexpr std::array<Phrase, 16> kPhrases{{{"tp comm overlap on", &RunFacts::ten
                                            {"partition type:transformer|embedding", &RunFacts::embedding_counts},
                                            {"cp = a2a type", &RunFacts::context_all_to_all},
                                            {"fp8_params on", &RunFacts::fp8_parameters},
-                                           {"cuda_graph=local/full_iteration", &RunFacts::graphs},
-                                           {"cuda_graph=transformer_engine", &RunFacts::graphs},
                                            {"a2a_overlap=true", &RunFacts::expert_overlap},
                                            {"embedding balanced as pipeline layers", &RunFacts::embedding_counts}}};
 
 // Things that a step of this run did and stepsim does not simulate.
-constexpr std::array<std::string_view, 3> kUnmodelled{"cpu_offload_layers=40", "w/ mtp", "tokendrop"};
+constexpr std::array<std::string_view, 5> kUnmodelled{"cpu_offload_layers=40", "w/ mtp", "tokendrop", "cuda_graph=local/full_iteration",
+                                                      "cuda_graph=transformer_engine"};
 
 }  // namespace
 

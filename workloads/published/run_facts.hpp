@@ -14,7 +14,6 @@ struct RunFacts {
   bool embedding_counts = false;     // as a layer where layers are given to stages
   bool context_all_to_all = false;
   bool fp8_parameters = false;
-  bool graphs = false;
   bool expert_overlap = false;       // dispatch and combine beside compute
 };
 

@@ -23,8 +23,8 @@ struct RunCluster {
   bool operator==(const RunCluster&) const = default;
 };
 
-// Something that rows do not say. `instead` is a --set that decides otherwise: what the assumption is worth is measured
-// with it (stepsim validate --ablate). Empty where the plan has no key for it.
+// Something that rows do not say. `instead` is a --set that decides otherwise, to see what the assumption is worth; empty
+// where there is no key for it.
 struct Assumption {
   std::string_view id, about;
   std::vector<std::string> instead;
@@ -35,7 +35,6 @@ struct Translation {
   ModelSpec model;
   ParallelPlan plan;
   RunCluster cluster;
-  bool graphs = false;                     // CUDA graphs: kernels follow each other without a launch gap
   std::vector<std::string> assumptions;    // ids, of those that this row needs
   std::vector<std::string> not_understood; // "shard: ...", words that had no effect
   std::vector<std::string> problems;       // why no model, plan or cluster can be made of the row
