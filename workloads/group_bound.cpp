@@ -23,6 +23,16 @@ std::vector<int> form_of(const ClusterSpec& cluster, const std::vector<RankId>& 
 
 }  // namespace
 
+RankLists strided(int world, int stride, int size) {
+  RankLists lists;
+  for (RankId first = 0; first < world; ++first) {
+    if (first / stride % size != 0) continue;
+    auto& list = lists.emplace_back();
+    for (int i = 0; i < size; ++i) list.push_back(first + i * stride);
+  }
+  return lists;
+}
+
 GroupBound GroupBound::least(const GroupBound& other) const {
   GroupBound result = *this;
   result.seconds_per_byte = std::min(seconds_per_byte, other.seconds_per_byte);
@@ -36,6 +46,10 @@ GroupBounds::GroupBounds(const ClusterSpec& cluster)
   for (std::size_t l = 0; l < cluster.bandwidth.size(); ++l) {
     double& fastest = fastest_[cluster.link_tier[l]];
     fastest = std::max(fastest, cluster.bandwidth[l].value);
+    const auto changes = cluster.bandwidth_changes.find(static_cast<LinkId>(l));
+    if (changes != cluster.bandwidth_changes.end()) {
+      for (const Change& change : changes->second) fastest = std::max(fastest, change.value);
+    }
     if (cluster.link_owner[l] >= 0) ++ports_[cluster.link_owner[l]][cluster.link_tier[l]];
   }
 }
@@ -60,10 +74,24 @@ GroupBound GroupBounds::of_pattern(const std::vector<RankId>& members, const Pat
   return bound;
 }
 
+namespace {
+
+std::string full_key(const std::string& key, Operation operation, const std::string& algorithm, const TokenRouting& routing) {
+  return fmt::format("{} {} {} {} {} {}", key, static_cast<int>(operation), algorithm, routing.experts, routing.top_k,
+                     routing.max_nodes);
+}
+
+}  // namespace
+
+const GroupBound* GroupBounds::find(const std::string& key, Operation operation, const std::string& algorithm,
+                                    const TokenRouting& routing) const {
+  const auto known = known_.find(full_key(key, operation, algorithm, routing));
+  return known == known_.end() ? nullptr : &known->second;
+}
+
 const GroupBound& GroupBounds::of(const std::string& key, const RankLists& groups, Operation operation,
                                   const std::string& algorithm, const TokenRouting& routing) {
-  const std::string full = fmt::format("{} {} {} {} {} {}", key, static_cast<int>(operation), algorithm, routing.experts,
-                                       routing.top_k, routing.max_nodes);
+  const std::string full = full_key(key, operation, algorithm, routing);
   const auto known = known_.find(full);
   if (known != known_.end()) return known->second;
   GroupBound least;

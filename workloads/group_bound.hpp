@@ -18,6 +18,9 @@ struct GroupBound {
   GroupBound least(const GroupBound& other) const;
 };
 
+// All groups of `size` ranks that stand `stride` apart: those of one digit of a grid of ranks.
+RankLists strided(int world, int stride, int size);
+
 // A lower bound whatever else is on the wires: only the ranks' own ports count, each as fast as the fastest link of its
 // tier; no latencies, no shared links. It depends on which places of their nodes the members of a group have and not on
 // which nodes these are (nodes are alike but for links' speeds), so that one group of each such form stands for all.
@@ -29,6 +32,8 @@ class GroupBounds {
   const GroupBound& of(const std::string& key, const RankLists& groups, Operation operation, const std::string& algorithm,
                        const TokenRouting& routing);
 
+  // What of() has found before; nullptr when nothing.
+  const GroupBound* find(const std::string& key, Operation operation, const std::string& algorithm, const TokenRouting& routing) const;
   void forget() { known_.clear(); }
 
   // Seconds a byte of a message between these ranks, at least.

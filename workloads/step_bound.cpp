@@ -25,7 +25,6 @@ constexpr std::array<PassKind, 4> kPasses{PassKind::forward, PassKind::backward,
 struct Layout {
   std::string key;
   Grid grid;
-  std::map<GroupKind, RankLists> lists;
   std::map<int, RankLists> dense, expert;                  // [copies]
   std::map<std::pair<int, int>, double> message_per_byte;  // between pipeline ranks
 };
@@ -68,8 +67,7 @@ GroupKey key_of(GroupKind kind) {
 class Bounds::Parts {
  public:
   Parts(const ModelSpec& model, const ClusterSpec& cluster)
-      : model_(model), cluster_(cluster), groups_(cluster),
-        speed_(cluster.speed.empty() ? 1 : *std::max_element(cluster.speed.begin(), cluster.speed.end())) {}
+      : model_(model), cluster_(cluster), groups_(cluster), state_groups_(cluster), speed_(fastest(cluster)) {}
 
   StepBound of(const ParallelPlan& plan) {
     require_alike(plan);
@@ -83,7 +81,7 @@ class Bounds::Parts {
     StepBound bound;
     bound.memory_bytes = memory(plan, passes.schedule, blocks, stage_blocks, states);
     if (!promises(plan)) return bound;
-    const std::vector<PassBounds>& of_kind = bounds_of(plan, layout, blocks);
+    const std::vector<PassBounds>& of_kind = bounds_of(plan, blocks);
     std::vector<PassBounds> stages;
     for (const auto& list : stage_blocks) stages.push_back(stage_bounds(blocks, of_kind, list));
     const std::vector<double>& ends = ends_of(plan, layout, blocks, passes, stages);
@@ -119,9 +117,8 @@ class Bounds::Parts {
     if (!promises(plan)) return bound;
     plan.recompute = {};
     if (plan.overlap.expert == Overlap::Policy::paired) plan.overlap.expert = Overlap::Policy::async;
-    Layout& layout = layout_of(plan);
     BlockSet& blocks = blocks_of(plan);
-    const std::vector<PassBounds>& of_kind = bounds_of(plan, layout, blocks);
+    const std::vector<PassBounds>& of_kind = bounds_of(plan, blocks);
     double busy = 0;
     Sums sum;
     sum.wires.assign(cluster_.tiers.size(), 0);
@@ -158,6 +155,8 @@ class Bounds::Parts {
     shared.sms = plan.sms;
     shared.routing = plan.routing;
     shared.rates = plan.rates;
+    shared.kernels = plan.kernels;
+    shared.clip_gradients = plan.clip_gradients;
     shared.stage_layers = plan.stage_layers;
     shared.overlap = plan.overlap;
     shared.overlap.expert = {};
@@ -165,7 +164,19 @@ class Bounds::Parts {
     if (!(*shared_ == shared)) throw std::logic_error("Bounds: plans differ in more than it keeps apart");
   }
 
-  bool promises(const ParallelPlan& plan) const { return plan.routing.kind == Routing::Balance::uniform; }
+  bool promises(const ParallelPlan& plan) const {
+    return plan.routing.kind == Routing::Balance::uniform && cluster_.jitter == Jitter{} && cluster_.reroutings.empty() &&
+           cluster_.avoided.empty();
+  }
+
+  // Speed of the fastest rank, whenever that is.
+  static double fastest(const ClusterSpec& cluster) {
+    double speed = cluster.speed.empty() ? 1 : *std::max_element(cluster.speed.begin(), cluster.speed.end());
+    for (const auto& [rank, changes] : cluster.speed_changes) {
+      for (const Change& change : changes) speed = std::max(speed, change.value);
+    }
+    return speed;
+  }
 
   static void consider(StepBound& bound, double seconds, const std::string& by) {
     if (seconds <= bound.seconds) return;
@@ -193,7 +204,7 @@ class Bounds::Parts {
       passes_.clear();
       state_calls_.clear();
       ends_.clear();
-      groups_.forget();
+      state_groups_.forget();
     }
   }
 
@@ -206,13 +217,6 @@ class Bounds::Parts {
     if (!fresh) return layout;
     layout.key = key;
     layout.grid = make_grid(plan, cluster_.ranks());
-    const auto add = [&](GroupKind kind, int degree) {
-      layout.lists[kind] = degree > 1 ? groups_by(layout.grid, key_of(kind)) : RankLists{};
-    };
-    add(GroupKind::tensor, p.tensor);
-    add(GroupKind::context, p.context);
-    add(GroupKind::expert, p.expert);
-    add(GroupKind::expert_tensor, p.expert_tensor);
     return layout;
   }
 
@@ -228,7 +232,7 @@ class Bounds::Parts {
     const Batch& b = plan.batch;
     std::string key = fmt::format("{} {} {} {} {} {} / {} {}", p.tensor, p.sequence, p.context, static_cast<int>(p.context_method),
                                   p.expert, p.expert_tensor, b.microbatch_sequences, b.sequence_length);
-    key += plan.recompute.full ? " full" : "";
+    key += plan.recompute.full ? fmt::format(" full {}", plan.recompute.layers) : "";
     for (const Module m : plan.recompute.modules) key += fmt::format(" {}", to_text(m));
     const auto [it, fresh] = blocks_.try_emplace(key);
     BlockSet& set = it->second;
@@ -310,13 +314,17 @@ class Bounds::Parts {
 
   // ---- time
 
-  const std::vector<PassBounds>& bounds_of(const ParallelPlan& plan, Layout& layout, BlockSet& blocks) {
+  const std::vector<PassBounds>& bounds_of(const ParallelPlan& plan, BlockSet& blocks) {
     const Overlap& o = plan.overlap;
     const bool blocking = o.expert == Overlap::Policy::blocking;  // async and paired wait for the same
-    const std::string key = fmt::format("{} {} {} {}", layout.key, static_cast<int>(o.tensor), static_cast<int>(o.context), blocking);
+    std::string key = fmt::format("{} {} {}", static_cast<int>(o.tensor), static_cast<int>(o.context), blocking);
+    for (const GroupKind kind : {GroupKind::tensor, GroupKind::context, GroupKind::expert, GroupKind::expert_tensor}) {
+      const auto [stride, size] = stride_and_size(plan, kind);
+      key += fmt::format(" {} {}", stride, size);
+    }
     const auto [it, fresh] = blocks.bounds.try_emplace(key);
     if (!fresh) return it->second;
-    const auto call = [&](const CollectiveCall& c) { return call_bound(plan, layout, c); };
+    const auto call = [&](const CollectiveCall& c) { return call_bound(plan, c); };
     for (const auto& of_kind : blocks.segments) {
       PassBounds& bounds = it->second.emplace_back();
       for (std::size_t pass = 0; pass < of_kind.size(); ++pass) bounds[pass] = bound_of(of_kind[pass], plan, speed_, call);
@@ -324,12 +332,39 @@ class Bounds::Parts {
     return it->second;
   }
 
-  CallBound call_bound(const ParallelPlan& plan, Layout& layout, const CollectiveCall& call) {
+  CallBound call_bound(const ParallelPlan& plan, const CollectiveCall& call) {
     const PatternKey key = pattern_key(plan, call);
-    const std::string of = fmt::format("{} {}", layout.key, static_cast<int>(call.group));
-    const GroupBound& group = groups_.of(of, layout.lists.at(call.group), key.operation, key.algorithm,
-                                         key.routed ? equal_routing(model_, plan) : TokenRouting{});
-    return scaled(group, call.payload.value);
+    const auto [stride, size] = stride_and_size(plan, call.group);
+    const std::string of = fmt::format("{} {}", stride, size);
+    const TokenRouting routing = key.routed ? equal_routing(model_, plan) : TokenRouting{};
+    const GroupBound* group = groups_.find(of, key.operation, key.algorithm, routing);
+    if (group == nullptr) {
+      group = &groups_.of(of, strided(cluster_.ranks(), stride, size), key.operation, key.algorithm, routing);
+    }
+    return scaled(*group, call.payload.value);
+  }
+
+  // Where the groups of a kind stand: as Grid counts ranks, fastest digit first.
+  static std::pair<int, int> stride_and_size(const ParallelPlan& plan, GroupKind kind) {
+    const Parallel& p = plan.parallel;
+    const bool dense = kind == GroupKind::tensor || kind == GroupKind::context;
+    int stride = 1;
+    for (const Axis axis : p.order) {
+      if (dense) {
+        if (axis == Axis::tensor && kind == GroupKind::tensor) return {stride, p.tensor};
+        if (axis == Axis::context && kind == GroupKind::context) return {stride, p.context};
+        stride *= axis == Axis::tensor ? p.tensor : axis == Axis::context ? p.context : axis == Axis::data ? p.data
+                : axis == Axis::pipeline ? p.pipeline : 1;
+      } else {
+        if (axis == Axis::tensor && kind == GroupKind::expert_tensor) return {stride, p.expert_tensor};
+        if (axis == Axis::expert && kind == GroupKind::expert) return {stride, p.expert};
+        // Experts' data digit counts what expert and expert_tensor leave of a stage's ranks.
+        const int data = p.data * p.tensor * p.context / (p.expert * p.expert_tensor);
+        stride *= axis == Axis::tensor ? p.expert_tensor : axis == Axis::expert ? p.expert : axis == Axis::data ? data
+                : axis == Axis::pipeline ? p.pipeline : 1;
+      }
+    }
+    return {stride, 1};
   }
 
   static CallBound scaled(const GroupBound& group, double bytes) {
@@ -423,7 +458,7 @@ class Bounds::Parts {
     auto it = state_calls_.find(full);
     if (it == state_calls_.end()) {
       const RankLists lists = cut(replicas(layout, expert, copies), static_cast<std::size_t>(shards), across);
-      it = state_calls_.emplace(full, groups_.of(key, lists, operation, algorithm, {})).first;
+      it = state_calls_.emplace(full, state_groups_.of(key, lists, operation, algorithm, {})).first;
     }
     return scaled(it->second, bytes);
   }
@@ -440,7 +475,7 @@ class Bounds::Parts {
     const bool late = s.copies > 1 || plan.overlap.reduce == Overlap::Reduce::at_end;
     const bool all_late = late && !plan.parallel.reduces_each_microbatch();
     const bool sharded = plan.parallel.zero > 0;
-    const bool gathers = plan.parallel.zero == 1 || plan.parallel.zero == 2;
+    const bool gathers = (plan.parallel.zero == 1 || plan.parallel.zero == 2) && plan.overlap.parameters == Overlap::Parameters::at_end;
     for (const int stage : schedule.placement[rank]) {
       for (const int b : stage_blocks[stage]) {
         const BlockParameters& p = blocks.list.block(b).parameters;
@@ -502,7 +537,7 @@ class Bounds::Parts {
 
   const ModelSpec& model_;
   const ClusterSpec& cluster_;
-  GroupBounds groups_;
+  GroupBounds groups_, state_groups_;
   double speed_;
   std::optional<ParallelPlan> shared_;
   std::map<std::string, Layout> layouts_;

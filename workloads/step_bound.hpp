@@ -27,8 +27,8 @@ struct StepBound {
 //             the optimizer, the gather of parameters. The pipeline's bubble is part of it.
 //   a wire    what the collectives of a rank put through its ports of that wire, at the speed of its fastest link
 //   a kind    collectives of one stream, one after another
-// Latencies, contention, and stragglers are left out; all make a step longer. With unequal experts, or where a GPU is
-// faster than its rates, nothing is promised and the bound is 0.
+// Latencies, contention, and stragglers are left out; all make a step longer. With unequal experts, random variation, or
+// messages that go round a dead link nothing is promised and the bound is 0.
 class Bounds {
  public:
   Bounds(const ModelSpec& model, const ClusterSpec& cluster);

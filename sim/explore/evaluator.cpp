@@ -50,7 +50,7 @@ Evaluated Evaluator::evaluate(const Request& request, KeyText* key) {
   Evaluated result;
   try {
     const Inputs inputs = load(request, &cache_);
-    result.key = keys_.key_of(inputs, options_);
+    result.key = keys_.key_of(inputs, options_, request.home);
     if (key != nullptr) result.key.copy(key->data(), key->size() - 1);
     result.known = known_.contains(result.key) || (claims_ != nullptr && !claims_->claim(result.key));
     if (!result.known) result.row = row_of(simulate(inputs, options_).report);

@@ -86,22 +86,29 @@ const std::string& KeyMaker::hash_of_file(const std::string& path) {
   return it->second;
 }
 
-std::string KeyMaker::key_of(const Inputs& in, const Options& options) {
+std::string KeyMaker::key_of(const Inputs& in, const Options& options, const std::string& home) {
   Hash hash;
   hash.text(program_version());
   hash.text(options.engine);
   hash.number(static_cast<double>(options.detail));
   hash.number(options.fold ? 1 : 0);
   hash.number(options.elasticities ? 1 : 0);
-  std::string platform;
+  std::vector<std::string> paths;
+  for (const auto& [what, path] : in.files) paths.push_back(path);
   for (const Explained& e : in.explained) {
     hash.text(e.key);
     hash.text(e.value);
-    if (e.key == "cluster.platform") platform = e.value;
+    const bool platform = e.key == "cluster.platform";
+    if (!platform && e.key != "cluster.gpu") continue;
+    // A path beside the cluster's file, or the name of a shipped one.
+    for (const auto& [what, path] : in.files) {
+      if (what == "cluster") paths.push_back((std::filesystem::path(path).parent_path() / e.value).string());
+    }
+    paths.push_back(home + (platform ? "/platforms/" : "/platforms/gpus/") + e.value + (platform ? ".xml" : ".yaml"));
   }
-  for (const auto& [what, path] : in.files) {
-    if (what == "cluster") hash.text(hash_of_file((std::filesystem::path(path).parent_path() / platform).string()));
-    if (what == "scenario") hash.text(hash_of_file(path));  // its lists have entries that no key names
+  for (const std::string& path : paths) hash.text(hash_of_file(path));
+  for (const std::string& set : in.overrides) {
+    if (set.starts_with("scenario.")) hash.text(set);  // its lists have entries that no key names
   }
   if (in.plan.passes) add_passes(hash, *in.plan.passes);
   for (const auto& counts : in.plan.routing.counts) hash.numbers(counts);

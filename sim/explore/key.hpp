@@ -14,11 +14,13 @@ namespace stepsim {
 const std::string& program_version();
 
 // 32 hexadecimal digits (XXH3, 128 bits) of: the program's version, engine, detail, folding and elasticities; every
-// value that was read (as `check --explain` lists them, whichever file or --set it came from); the contents of the
-// platform, of a schedule's passes and of recorded counts; links and ranks as the scenario leaves them.
+// value that was read (as `check --explain` lists them, whichever file or --set it came from); the contents of the files
+// of model, cluster, platform, GPU, plan and scenario, of a schedule's passes and of recorded counts; links and ranks as
+// the scenario leaves them.
 class KeyMaker {
  public:
-  std::string key_of(const Inputs& inputs, const Options& options);
+  // `home`: the folder of the shipped files.
+  std::string key_of(const Inputs& inputs, const Options& options, const std::string& home);
 
  private:
   const std::string& hash_of_file(const std::string& path);

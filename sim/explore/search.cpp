@@ -16,6 +16,7 @@ namespace stepsim {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::int32_t kListed = 2048;  // shapes at once
 constexpr int kExpansionsALeaf = 4;  // while shapes wait: good plans found early bound the others
 
 struct Node {
@@ -29,10 +30,10 @@ struct Node {
 };
 using Queue = std::priority_queue<Node>;
 
-enum class Kind : std::uint64_t { expand, simulate, own };
+enum class Kind : std::uint64_t { own, list, expand, simulate };
 struct Task {
-  Kind kind = Kind::expand;
-  PlanId id;
+  Kind kind = Kind::own;
+  PlanId id;  // list: shape is the first of them
 };
 
 // In one number, so that workers forked before a plan was thought of know it.
@@ -46,7 +47,7 @@ Task task_of(std::size_t number) {
                                             static_cast<std::int32_t>(number & 0xfffff)}};
 }
 
-std::int64_t position_of(const PlanId& id) { return static_cast<std::int64_t>(number_of({Kind::expand, id})); }
+std::int64_t position_of(const PlanId& id) { return static_cast<std::int64_t>(number_of({Kind::own, id})); }
 
 bool better(const SearchFind& a, const SearchFind& b) { return a.value != b.value ? a.value < b.value : a.id < b.id; }
 
@@ -62,7 +63,6 @@ class Search {
   }
 
   SearchResult result() {
-    list_shapes();
     for (const SearchBase& base : space_.bases()) evaluator_.warm(base.request);
     run_tasks(options_.workers, {.next = [this] { return next(); },
                                  .work = [this](std::size_t number) { return work(task_of(number)); },
@@ -76,29 +76,13 @@ class Search {
  private:
   // ---- in the parent
 
-  void list_shapes() {
-    for (std::int32_t base = 0; base < static_cast<std::int32_t>(space_.bases().size()); ++base) {
-      const double capacity = space_.bases()[base].inputs.cluster.gpu.memory.value;
-      for (std::int32_t shape = 0; shape < space_.shapes(); ++shape) {
-        if (!space_.shape_divides(base, shape)) {
-          result_.illegal += space_.leaves();
-          continue;
-        }
-        const StepBound least = expander_.least(base, shape);
-        if (least.memory_bytes > capacity) {
-          result_.too_large += space_.leaves();
-          continue;
-        }
-        shapes_.push({least.seconds * factors_[base], least.seconds, least.memory_bytes, least.by, {base, shape, 0}});
-      }
-    }
-  }
-
   std::optional<std::size_t> next() {
     if (!asked_own_) {
       asked_own_ = true;
       return number_of({Kind::own, {}});
     }
+    if (list_base_ < static_cast<std::int32_t>(space_.bases().size())) return next_list();
+    if (listing_ > 0) return std::nullopt;  // the most promising shape is not known before all are
     const bool leaf_first = since_leaf_ >= kExpansionsALeaf || shapes_.empty();
     if (leaf_first) {
       if (const auto leaf = pop(leaves_, 1)) {
@@ -115,6 +99,28 @@ class Search {
     const auto leaf = pop(leaves_, 1);
     if (!leaf) return std::nullopt;
     return number_of({Kind::simulate, *leaf});
+  }
+
+  std::size_t next_list() {
+    const PlanId first{list_base_, list_shape_, 0};
+    list_shape_ += kListed;
+    if (list_shape_ >= space_.shapes()) {
+      list_shape_ = 0;
+      ++list_base_;
+    }
+    ++listing_;
+    return number_of({Kind::list, first});
+  }
+
+  void take_listing(const PlanId& first, const Answer& answer) {
+    --listing_;
+    if (answer.crashed) throw std::runtime_error("bounds of shapes: " + answer.text);
+    const Expander::Listing listing = unpack_listing(answer.text);
+    result_.illegal += listing.illegal;
+    result_.too_large += listing.too_large;
+    for (const Leaf& s : listing.shapes) {
+      shapes_.push({s.seconds * factors_[first.base], s.seconds, s.memory_bytes, s.by, {first.base, s.leaf, 0}});
+    }
   }
 
   // The most promising node that may still win; the others are counted.
@@ -141,6 +147,7 @@ class Search {
   }
 
   void take(const Task& task, const Answer& answer) {
+    if (task.kind == Kind::list) return take_listing(task.id, answer);
     if (task.kind == Kind::expand) return take_expansion(task.id, answer);
     Evaluated e;
     if (answer.crashed) {
@@ -243,6 +250,10 @@ class Search {
   std::string work(const Task& task) {
     if (task.kind == Kind::own) return pack(evaluator_.evaluate(own_));
     if (task.kind == Kind::simulate) return pack(evaluator_.evaluate(space_.request(task.id)));
+    if (task.kind == Kind::list) {
+      const std::int32_t end = std::min(task.id.shape + kListed, space_.shapes());
+      return pack(expander_.list(task.id.base, task.id.shape, end));
+    }
     const bool all = !options_.prune || options_.front;
     return pack(expander_.expand(task.id.base, task.id.shape, all ? kNever : limit_[0] / factors_[task.id.base]));
   }
@@ -261,7 +272,8 @@ class Search {
   std::map<PlanId, Node> leaf_nodes_;  // of leaves that were handed out
   std::vector<SearchFind> all_;
   bool asked_own_ = false;
-  int since_leaf_ = 0, expanding_ = 0;
+  std::int32_t list_base_ = 0, list_shape_ = 0;  // the next shapes to list
+  int listing_ = 0, since_leaf_ = 0, expanding_ = 0;
   std::int64_t expanded_ = 0;
   double limit_value_ = kNever;
   SearchResult result_;

@@ -15,7 +15,23 @@ Bounds& Expander::bounds(std::int32_t base) {
   return *bounds;
 }
 
-StepBound Expander::least(std::int32_t base, std::int32_t shape) { return bounds(base).least(space_.plan({base, shape, 0})); }
+Expander::Listing Expander::list(std::int32_t base, std::int32_t first, std::int32_t end) {
+  Listing listing;
+  const double capacity = space_.bases()[base].inputs.cluster.gpu.memory.value;
+  for (std::int32_t shape = first; shape < end; ++shape) {
+    if (!space_.shape_divides(base, shape)) {
+      listing.illegal += space_.leaves();
+      continue;
+    }
+    const StepBound least = bounds(base).least_with_wires(space_.plan({base, shape, 0}));
+    if (least.memory_bytes > capacity) {
+      listing.too_large += space_.leaves();
+    } else {
+      listing.shapes.push_back({shape, least.seconds, least.memory_bytes, least.by});
+    }
+  }
+  return listing;
+}
 
 bool Expander::has_passes(const ParallelPlan& plan, const ClusterSpec& cluster, int layers) const {
   const int microbatches = static_cast<int>(microbatches_of(plan, cluster));
@@ -32,11 +48,6 @@ Expansion Expander::expand(std::int32_t base, std::int32_t shape, double limit_s
   const ParallelPlan plain = space_.plain_plan(base, shape);
   if (!check(in.model, in.cluster, plain, {}).empty()) {
     result.illegal = leaves;
-    return result;
-  }
-  const StepBound all = bounds(base).least_with_wires(space_.plan({base, shape, 0}));
-  if (all.seconds > limit_s) {
-    result.bounded = result.bounded_by[all.by] = leaves;
     return result;
   }
   for (std::int32_t leaf = 0; leaf < space_.leaves(); ++leaf) {
@@ -65,10 +76,33 @@ Expansion Expander::expand(std::int32_t base, std::int32_t shape, double limit_s
   return result;
 }
 
+namespace {
+
+nlohmann::json json_of(const std::vector<Leaf>& leaves) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const Leaf& l : leaves) json.push_back({l.leaf, l.seconds, l.memory_bytes, l.by});
+  return json;
+}
+
+std::vector<Leaf> leaves_of(const nlohmann::json& json) {
+  std::vector<Leaf> leaves;
+  for (const auto& l : json) leaves.push_back({l[0], l[1], l[2], l[3]});
+  return leaves;
+}
+
+}  // namespace
+
+std::string pack(const Expander::Listing& l) {
+  return nlohmann::json{{"shapes", json_of(l.shapes)}, {"illegal", l.illegal}, {"too_large", l.too_large}}.dump();
+}
+
+Expander::Listing unpack_listing(const std::string& text) {
+  const nlohmann::json json = nlohmann::json::parse(text);
+  return {leaves_of(json["shapes"]), json["illegal"], json["too_large"]};
+}
+
 std::string pack(const Expansion& e) {
-  nlohmann::json leaves = nlohmann::json::array();
-  for (const Leaf& l : e.leaves) leaves.push_back({l.leaf, l.seconds, l.memory_bytes, l.by});
-  return nlohmann::json{{"leaves", leaves}, {"illegal", e.illegal}, {"repeated", e.repeated}, {"too_large", e.too_large},
+  return nlohmann::json{{"leaves", json_of(e.leaves)}, {"illegal", e.illegal}, {"repeated", e.repeated}, {"too_large", e.too_large},
                         {"bounded", e.bounded}, {"bounded_by", e.bounded_by}}
       .dump();
 }
@@ -76,7 +110,7 @@ std::string pack(const Expansion& e) {
 Expansion unpack_expansion(const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text);
   Expansion e;
-  for (const auto& l : json["leaves"]) e.leaves.push_back({l[0], l[1], l[2], l[3]});
+  e.leaves = leaves_of(json["leaves"]);
   e.illegal = json["illegal"];
   e.repeated = json["repeated"];
   e.too_large = json["too_large"];

@@ -29,8 +29,13 @@ class Expander {
  public:
   explicit Expander(const SearchSpace& space) : space_(space), bounds_(space.bases().size()) {}
 
-  // Of all plans of the shape; nothing can be less. The shape's degrees must divide.
-  StepBound least(std::int32_t base, std::int32_t shape);
+  // Shapes from `first`, before `end`, that may hold plans which fit, each with the least of its plans. The others are
+  // counted, for all their plans.
+  struct Listing {
+    std::vector<Leaf> shapes;  // `leaf` is the shape
+    double illegal = 0, too_large = 0;
+  };
+  Listing list(std::int32_t base, std::int32_t first, std::int32_t end);
 
   // Plans that can run, fit, and are not bound to take longer than limit_s.
   Expansion expand(std::int32_t base, std::int32_t shape, double limit_s);
@@ -44,6 +49,8 @@ class Expander {
   std::vector<std::unique_ptr<Bounds>> bounds_;  // [base]
 };
 
+std::string pack(const Expander::Listing& listing);
+Expander::Listing unpack_listing(const std::string& text);
 std::string pack(const Expansion& expansion);
 Expansion unpack_expansion(const std::string& text);
 

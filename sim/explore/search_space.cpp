@@ -98,10 +98,11 @@ const SearchKey* find_key(const std::string& key) {
 const std::vector<SearchKey>& search_keys() {
   using P = ParallelPlan;
   static const std::vector<SearchKey> table = {
+      // First, so that plans one after another differ in it alone: their layers are the same.
+      {"plan.parallel.pipeline", "PP", true, [](P& to, const P& from) { to.parallel.pipeline = from.parallel.pipeline; }},
       {"plan.parallel.tensor", "TP", true, [](P& to, const P& from) { to.parallel.tensor = from.parallel.tensor; }},
       {"plan.parallel.sequence", "SP", true, [](P& to, const P& from) { to.parallel.sequence = from.parallel.sequence; }},
       {"plan.parallel.context", "CP", true, [](P& to, const P& from) { to.parallel.context = from.parallel.context; }},
-      {"plan.parallel.pipeline", "PP", true, [](P& to, const P& from) { to.parallel.pipeline = from.parallel.pipeline; }},
       {"plan.parallel.expert", "EP", true, [](P& to, const P& from) { to.parallel.expert = from.parallel.expert; }},
       {"plan.parallel.expert_tensor", "ETP", true,
        [](P& to, const P& from) { to.parallel.expert_tensor = from.parallel.expert_tensor; }},
