@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# A sweep runs, resumes, survives being killed, and is the same in shards; its results can be filtered.
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export STEPSIM_HOME=$STEPSIM_SOURCE_DIR
+cd "$folder"
+fail() { echo "$1" >&2; exit 1; }
+same() { cmp -s "$1" "$2" || { diff "$1" "$2" >&2 || true; fail "$3"; }; }
+table() { "$STEPSIM" results "$1" --columns label,step_time_s --sort label --csv "$2" > /dev/null; }
+
+cat > points.yaml <<'END'
+name: points
+experiment: gpt-3-175b-pipeline
+set: {cluster.nodes: 2, model.layers: 4, plan.parallel.pipeline: 2, plan.parallel.tensor: 4, plan.batch.global_sequences: 8}
+product:
+  plan.schedule: [1f1b, zb-h1, gpipe]
+  plan.parallel.zero: [0, 1]
+  plan.batch.microbatch_sequences: {from: 1, to: 2, step: 1}
+filter: plan.batch.microbatch_sequences + plan.parallel.zero <= 2
+END
+
+"$STEPSIM" sweep points.yaml --list > list.txt
+grep -q "^9 points; the filter drops 3" list.txt || fail "the product has 12 points, the filter drops 3: $(tail -1 list.txt)"
+
+"$STEPSIM" sweep points.yaml --store whole.sqlite --jobs 2 > /dev/null 2> first.log
+grep -q "9 points: 9 simulated now, 0 known" first.log || fail "not all points were simulated: $(tail -1 first.log)"
+table whole.sqlite whole.csv
+[[ $(wc -l < whole.csv) == 10 ]] || fail "a row a point"
+
+# A point is a run of its own.
+"$STEPSIM" run gpt-3-175b-pipeline --set cluster.nodes=2 --set model.layers=4 --set plan.parallel.pipeline=2 --set plan.parallel.tensor=4 \
+  --set plan.batch.global_sequences=8 --set plan.schedule=zb-h1 --set plan.parallel.zero=1 --elasticities off --json run.json
+step=$(python3 -c 'import json; print(json.load(open("run.json"))["step_time_s"])')
+python3 - "$step" <<'END' || fail "a point differs from its run"
+import csv, sys
+rows = {r["label"]: float(r["step_time_s"]) for r in csv.DictReader(open("whole.csv"))}
+sys.exit(0 if abs(rows["zb-h1/1/1"] / float(sys.argv[1]) - 1) < 1e-12 else 1)
+END
+
+"$STEPSIM" sweep points.yaml --store whole.sqlite > /dev/null 2> again.log
+grep -q "9 points: 0 simulated now, 9 known" again.log || fail "known points were simulated again: $(tail -1 again.log)"
+
+# Killed at several moments, then resumed: the same table.
+for after in 0.1 0.3 0.6; do
+  timeout -s KILL "$after" "$STEPSIM" sweep points.yaml --store killed.sqlite --jobs 1 > /dev/null 2>&1 || true
+done
+"$STEPSIM" sweep points.yaml --store killed.sqlite > /dev/null 2>&1
+table killed.sqlite killed.csv
+same whole.csv killed.csv "a killed and resumed sweep differs"
+
+# In shards, collected twice: the same table.
+"$STEPSIM" sweep points.yaml --shard 1/2 --store part1.sqlite > /dev/null 2>&1
+"$STEPSIM" sweep points.yaml --shard 2/2 --store part2.sqlite > /dev/null 2>&1
+for _ in once twice; do
+  "$STEPSIM" sweep points.yaml --store merged.sqlite --collect part1.sqlite part2.sqlite > /dev/null 2>&1
+done
+table merged.sqlite merged.csv
+same whole.csv merged.csv "shards differ from the whole"
+
+# Refused points are rows; a wrong spec is refused with its key.
+"$STEPSIM" results whole.sqlite --where "step_time_s > 1e9" --columns label --csv none.csv > /dev/null
+[[ $(wc -l < none.csv) == 1 ]] || fail "the condition let rows pass"
+sed 's/plan.schedule:/plan.shedule:/' points.yaml > wrong.yaml
+set +e
+"$STEPSIM" sweep wrong.yaml --store wrong.sqlite > /dev/null 2> wrong.log
+status=$?
+set -e
+[[ $status == 2 ]] || fail "exit $status for a misspelt key"
+grep -q "shedule" wrong.log || fail "the misspelt key is not named"
