@@ -133,7 +133,7 @@ double StressResult::percentile(double p) const {
   const double at = p * static_cast<double>(times.size() - 1);
   const auto below = static_cast<std::size_t>(std::floor(at));
   const double part = at - std::floor(at);
-  return part == 0 ? times[below] : times[below] + part * (times[below + 1] - times[below]);
+  return part == 0 || std::isinf(times[below]) ? times[below] : times[below] + part * (times[below + 1] - times[below]);
 }
 
 double StressResult::mean_s() const {

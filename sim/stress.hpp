@@ -16,7 +16,7 @@ struct Stressed {
   std::string failure;       // then: which
   double step_time_s = 0;
   int waiting_ranks = 0;     // ranks that wait for others longer than without the scenario, by more than 0.1 % of the step
-  int for_rank = -1;         // the rank most of that is waited for; -1: none
+  int for_rank = -1;         // the rank that most of that is waited for, as it comes last; -1: none
 };
 
 struct StressResult {

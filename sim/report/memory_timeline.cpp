@@ -89,7 +89,7 @@ Points summed(std::vector<Growth> changes, double constant, double end) {
       points.emplace_back(changes[i].time, now);
     }
   }
-  points.emplace_back(end, now);
+  if (points.back() != std::pair(end, now)) points.emplace_back(end, now);
   return points;
 }
 

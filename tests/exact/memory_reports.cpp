@@ -113,7 +113,7 @@ std::vector<std::string> small(std::vector<std::string> more = {}) {
 
 TEST(MemoryTimeline, ReachesThePeaks) {
   for (const char* schedule : {"1f1b", "zb-h1", "gpipe", "dualpipe"}) {
-    const Inputs in = shipped("deepseek-v3-dualpipe", small({std::string("plan.schedule=") + schedule}));
+    const Inputs in = shipped("deepseek-v3-dualpipe", small({std::string("plan.schedule=") + schedule, "plan.overlap.expert=async"}));
     Options options;
     options.elasticities = false;
     const Report report = simulate(in, options).report;

@@ -215,8 +215,8 @@ TEST(Plans, ReadsWhatTheDefaultsAreNot) {
   EXPECT_EQ(p.stage_layers, (std::vector<int>{3, 0}));
   EXPECT_TRUE(p.recompute.full);
   EXPECT_EQ(p.sms.policy, SmUse::Sharing::shared);
-  EXPECT_EQ(p.overlap, (Overlap{2, Overlap::Reduce::at_end, Overlap::Policy::async, Overlap::Policy::blocking,
-                                Overlap::Policy::async, Overlap::Policy::blocking}));
+  EXPECT_EQ(p.overlap, (Overlap{2, Overlap::Reduce::at_end, Overlap::Parameters::at_end, Overlap::Policy::async,
+                                Overlap::Policy::blocking, Overlap::Policy::async, Overlap::Policy::blocking}));
 }
 
 TEST(Plans, WhatNoCodeHonoursIsRefused) {
