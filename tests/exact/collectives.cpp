@@ -5,9 +5,7 @@
 #include "sim/collective/algorithm.hpp"
 #include "support/shipped.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::collectives_test {
 const ClusterSpec& cluster() {
   static const ClusterSpec spec = testing::shipped("deepseek-v3-1f1b").cluster;
   return spec;
@@ -44,29 +42,34 @@ TEST(Collectives, AggregateIsTheClosedForm) {
       if (a.name == "node_limited" && !routed) continue;
       const TokenRouting routing = routed ? experts : TokenRouting{};
       for (const double payload : {1e3, 1e6, 1e9}) {
-        const double traffic = seconds(make_pattern(cluster(), members, a.operation, a.name, routing, Detail::aggregate), payload);
-        const double formula = seconds(make_pattern(cluster(), members, a.operation, a.name, routing, Detail::formula), payload);
+        const double traffic =
+            seconds(make_pattern(cluster(), members, a.operation, a.name, routing, Detail::aggregate), payload);
+        const double formula =
+            seconds(make_pattern(cluster(), members, a.operation, a.name, routing, Detail::formula), payload);
         EXPECT_NEAR(traffic, formula, 1e-9 * formula) << to_text(a.operation) << " " << a.name << " " << members.size();
       }
     }
   }
 }
 
-double seconds(Operation operation, const char* algorithm, const std::vector<RankId>& members, const TokenRouting& routing = {}) {
+double seconds(Operation operation, const char* algorithm, const std::vector<RankId>& members,
+               const TokenRouting& routing = {}) {
   return seconds(make_pattern(cluster(), members, operation, algorithm, routing, Detail::aggregate), kGb);
 }
 
 // 64 GPUs on 8 nodes under one leaf: 2.8 us between NICs, 3.33 us inside a node. From GPU 7 to GPU 8, the next node's
 // first, the planes differ: both.
 TEST(Collectives, ByHand) {
-  EXPECT_NEAR(seconds(Operation::all_reduce, "ring", ranks(64)), 2 * 63 * (2.8e-6 + 3.33e-6) + 2 * 63.0 / 64 * kGb / kNic, 1e-9);
+  EXPECT_NEAR(seconds(Operation::all_reduce, "ring", ranks(64)),
+              2 * 63 * (2.8e-6 + 3.33e-6) + 2 * 63.0 / 64 * kGb / kNic, 1e-9);
   EXPECT_NEAR(seconds(Operation::all_gather, "hierarchical", ranks(64)), 3.33e-6 + 7.0 / 8 * kGb / kNvlink, 1e-9);
   EXPECT_NEAR(seconds(Operation::all_gather, "flat", ranks(64)), 2.8e-6 + 3.33e-6 + 56.0 / 64 * kGb / kNic, 1e-9);
   EXPECT_NEAR(seconds(Operation::reduce_scatter, "ring", ranks(8)), 7 * 3.33e-6 + 7.0 / 8 * kGb / kNvlink, 1e-9);
   EXPECT_NEAR(seconds(Operation::point_to_point, "direct", ranks(2, 8)), 2.8e-6 + kGb / kNic, 1e-12);
   EXPECT_NEAR(seconds(Operation::shift, "ring", ranks(16, 8)), 2.8e-6 + kGb / kNic, 1e-12);
   // Four nodes a token, an eighth of the copies local: 3.5 copies of each token on the NIC.
-  EXPECT_NEAR(seconds(Operation::all_to_all, "node_limited", ranks(64), {256, 8, 4, {}, {}, {}, false}), 2.8e-6 + 3.5 * kGb / kNic, 1e-9);
+  EXPECT_NEAR(seconds(Operation::all_to_all, "node_limited", ranks(64), {256, 8, 4, {}, {}, {}, false}),
+              2.8e-6 + 3.5 * kGb / kNic, 1e-9);
 }
 
 double nic_copies(const char* algorithm, int experts, int max_nodes) {
@@ -81,8 +84,8 @@ double nic_copies(const char* algorithm, int experts, int max_nodes) {
   return copies;
 }
 
-// Top-8 of 128 experts on 8 nodes without a limit: 8 (1 - C(112,8)/C(128,8)) nodes, 7/8 of them remote: 4.67 copies, never
-// more than the plain algorithm's copies for each GPU: 64 (1 - C(126,8)/C(128,8)), 56/64 of them remote.
+// Top-8 of 128 experts on 8 nodes without a limit: 8 (1 - C(112,8)/C(128,8)) nodes, 7/8 of them remote: 4.67 copies,
+// never more than the plain algorithm's copies for each GPU: 64 (1 - C(126,8)/C(128,8)), 56/64 of them remote.
 TEST(Collectives, TokensReachTheNodesOfTheirExperts) {
   double none = 1, no_gpu = 1;
   for (int i = 0; i < 8; ++i) {
@@ -96,5 +99,4 @@ TEST(Collectives, TokensReachTheNodesOfTheirExperts) {
   EXPECT_LT(nic_copies("pairwise", 128, 2), nic_copies("pairwise", 128, 0));
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::collectives_test
