@@ -41,7 +41,7 @@ InputNames names_of(const Inputs& in, const Options& options) {
   names.scenario = in.scenario;
   names.schedule = in.plan.schedule;
   names.rates = in.plan.rates == Rates::speed_of_light ? "speed_of_light" : "calibrated";
-  names.detail = options.detail == Detail::formula ? "formula" : "aggregate";
+  names.detail = to_text(options.detail);
   names.engine = options.engine;
   names.overrides = in.overrides;
   names.gpus = in.cluster.ranks();
@@ -92,6 +92,7 @@ ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double
   } else if (resource == "latency") {
     for (Seconds& latency : cluster.latency) latency /= factor;
   } else {
+    if (resource == cluster.tiers.front()) gpu.nvls.bus_bandwidth *= factor;
     for (std::size_t l = 0; l < cluster.bandwidth.size(); ++l) {
       if (cluster.tiers[cluster.link_tier[l]] == resource) cluster.bandwidth[l] *= factor;
     }

@@ -22,6 +22,15 @@ void read_speed_of_light(Fields& rates, bool has_fp8, Gpu& gpu) {
   fields.finish();
 }
 
+void read_nvls(Fields& document, Gpu& gpu) {
+  if (!document.has("nvls")) return document.explain("nvls", "none", or_default("no reduction in the NVSwitch"));
+  Fields fields = document.mapping("nvls", required());
+  fields.bandwidth("bus_bandwidth", gpu.nvls.bus_bandwidth, required());
+  fields.integer("ranks", gpu.nvls.ranks, required(), 2);
+  fields.time("latency", gpu.nvls.latency, required());
+  fields.finish();
+}
+
 }  // namespace
 
 Gpu read_gpu(Reading& reading, const std::string& path, Rates rates) {
@@ -46,6 +55,7 @@ Gpu read_gpu(Reading& reading, const std::string& path, Rates rates) {
     read_speed_of_light(all, has_fp8, gpu);
     all.finish();
   }
+  read_nvls(*document, gpu);
   const auto above_peak = [&](const char* what, FlopsPerSecond rate, FlopsPerSecond most) {
     if (rate > most && most.value > 0) {
       all.problem("speed_of_light", fmt::format("{} is achieved faster than its data-sheet peak: {} of {}", what,

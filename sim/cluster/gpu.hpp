@@ -12,6 +12,19 @@ namespace stepsim {
 // Which rates price a kernel: one number a precision (the roofline study's method), or tables read from measurements.
 enum class Rates { speed_of_light, calibrated };
 
+// Reduction and multicast in the NVSwitch (NVLink SHARP, "NVLS"), as an all-reduce within a node shows them.
+struct SwitchReduction {
+  BytesPerSecond bus_bandwidth;  // nccl-tests' bus bandwidth of a large all-reduce of `ranks` GPUs
+  int ranks = 0;                 // 0: the node has none
+  Seconds latency;               // of a call
+
+  // Bytes/s that a port then really carries each way: of a buffer V it sends and takes V (1 + 1/n), in the time
+  // 2 (n - 1)/n V / bus bandwidth.
+  BytesPerSecond port_rate() const { return bus_bandwidth * ((ranks + 1.0) / (2.0 * (ranks - 1))); }
+
+  bool operator==(const SwitchReduction&) const = default;
+};
+
 struct Gpu {
   std::string name;
   int sms = 0;               // streaming multiprocessors
@@ -23,11 +36,13 @@ struct Gpu {
   FlopsPerSecond bf16_peak;  // data-sheet dense peak: the denominator of MFU
   FlopsPerSecond fp8_peak;
   Seconds launch_gap;  // idle time between kernels; 0 with speed_of_light
+  SwitchReduction nvls;
 
   bool operator==(const Gpu&) const = default;
 };
 
-// Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, rates {speed_of_light {bf16, fp8, fp32, hbm, launch_gap}}.
+// Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, rates {speed_of_light {bf16, fp8, fp32, hbm, launch_gap}},
+// and, where its NVSwitch reduces, nvls {bus_bandwidth, ranks, latency}.
 // A GPU without FP8 units leaves both fp8 keys out. Problems go to `reading`; rates that the file does not have are
 // one.
 Gpu read_gpu(Reading& reading, const std::string& path, Rates rates);

@@ -44,6 +44,8 @@ void dump_group(Out out, const StepGraph& graph, std::size_t index) {
     for (const Part& part : pattern.parts) {
       fmt::format_to(out, "    alpha {:.9g} s, beta {:.9g} s/B, {:.9g} B a leg{}:", part.alpha, part.beta, part.bytes_per_payload,
                      part.counted_only ? ", counted only" : "");
+      if (!part.after.empty()) fmt::format_to(out, " (after {})", fmt::join(part.after, ","));
+      if (part.behind >= 0) fmt::format_to(out, " (behind {})", part.behind);
       for (const Load& load : part.loads) fmt::format_to(out, " {}x{:.9g}", graph.links[load.link].name, load.legs);
       *out++ = '\n';
     }
@@ -74,7 +76,7 @@ Json group_json(const Group& group) {
       Json loads = Json::array();
       for (const Load& load : part.loads) loads.push_back({{"link", load.link}, {"legs", load.legs}});
       parts.push_back({{"alpha_s", part.alpha}, {"beta_s_per_byte", part.beta}, {"bytes_per_payload", part.bytes_per_payload},
-                       {"counted_only", part.counted_only}, {"loads", loads}});
+                       {"counted_only", part.counted_only}, {"loads", loads}, {"after", part.after}, {"behind", part.behind}});
     }
     patterns.push_back({{"operation", pattern.operation}, {"algorithm", pattern.algorithm}, {"parts", parts}});
   }

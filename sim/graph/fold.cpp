@@ -58,8 +58,7 @@ void append_multiset(std::vector<Key>& values, Key& key) {
 
 // Where a link is used.
 struct Use {
-  std::int32_t group;
-  std::int16_t pattern, part;
+  std::int32_t group, pattern, part;
   double legs;
 };
 
@@ -73,8 +72,8 @@ class Refiner {
       for (std::size_t p = 0; p < patterns.size(); ++p) {
         for (std::size_t q = 0; q < patterns[p].parts.size(); ++q) {
           for (const Load& load : patterns[p].parts[q].loads) {
-            uses_[load.link].push_back({static_cast<std::int32_t>(g), static_cast<std::int16_t>(p),
-                                        static_cast<std::int16_t>(q), load.legs});
+            uses_[load.link].push_back({static_cast<std::int32_t>(g), static_cast<std::int32_t>(p),
+                                        static_cast<std::int32_t>(q), load.legs});
           }
         }
       }
@@ -111,7 +110,9 @@ class Refiner {
       for (const Pattern& pattern : group.patterns) {
         for (const char c : pattern.operation + "/" + pattern.algorithm) key.push_back(static_cast<std::uint64_t>(c));
         for (const Part& part : pattern.parts) {
-          key.insert(key.end(), {bits(part.bytes_per_payload), bits(part.alpha), bits(part.beta)});
+          key.insert(key.end(), {bits(part.bytes_per_payload), bits(part.alpha), bits(part.beta),
+                                 static_cast<std::uint64_t>(part.behind), part.after.size()});
+          key.insert(key.end(), part.after.begin(), part.after.end());
         }
         key.push_back(~0ULL);
       }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace stepsim {
@@ -18,6 +19,23 @@ struct Call {
   double payload;
   bool operator==(const Call&) const = default;
 };
+
+void check_part(const StepGraph& graph, const Group& group, const Pattern& pattern, std::size_t index,
+                std::vector<std::string>& problems) {
+  const Part& part = pattern.parts[index];
+  for (const Load& load : part.loads) {
+    if (load.link < 0 || load.link >= static_cast<int>(graph.links.size())) {
+      problems.push_back(fmt::format("group {}: no link {}", group.name, load.link));
+    }
+  }
+  const auto number = static_cast<std::int32_t>(index);
+  const bool earlier =
+      std::all_of(part.after.begin(), part.after.end(), [&](std::int32_t p) { return p >= 0 && p < number; });
+  if (!earlier || part.behind < -1 || part.behind >= number) {
+    problems.push_back(fmt::format("group {}, {} {}, part {}: waits for a part that is not an earlier one", group.name,
+                                   pattern.operation, pattern.algorithm, index));
+  }
+}
 
 // Calls of each slot of a program, in order.
 std::vector<std::vector<Call>> calls_by_slot(const Program& program) {
@@ -98,13 +116,7 @@ std::vector<std::string> problems_of(const StepGraph& graph) {
   if (!problems.empty()) return problems;
   for (const Group& group : graph.groups) {
     for (const Pattern& pattern : group.patterns) {
-      for (const Part& part : pattern.parts) {
-        for (const Load& load : part.loads) {
-          if (load.link < 0 || load.link >= static_cast<int>(graph.links.size())) {
-            problems.push_back(fmt::format("group {}: no link {}", group.name, load.link));
-          }
-        }
-      }
+      for (std::size_t p = 0; p < pattern.parts.size(); ++p) check_part(graph, group, pattern, p, problems);
     }
     static const std::vector<Call> kNone;
     const auto calls_of = [&](const Endpoint& e) -> const std::vector<Call>& {

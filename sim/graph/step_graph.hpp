@@ -108,11 +108,15 @@ struct Part {
   double alpha = 0;
   double beta = 0;
   bool counted_only = false;  // takes no time: its loads only say which links carried its bytes (a closed form's traffic)
+  std::vector<std::int32_t> after = {};  // earlier parts of the pattern that end before this one's latency begins
+  std::int32_t behind = -1;  // an earlier part that goes first on the same connection: this one's latency may pass
+                             // meanwhile, but its bytes move only when that one's have; -1: none
 
   bool operator==(const Part&) const = default;
 };
 
-// What a call does on the wires: parts run side by side, the call ends with the last of them.
+// What a call does on the wires: parts run side by side, unless they name others that come first; the call ends with
+// the last of them.
 struct Pattern {
   std::string operation;  // all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, point_to_point
   std::string algorithm;  // flat, ring, hierarchical, node_limited, ...
@@ -175,7 +179,7 @@ struct StepGraph {
 std::uint64_t count_events(const StepGraph& graph);
 
 // Every reason why the graph cannot run, each naming its event: ops that wait for a later op, slots or patterns that do
-// not exist, endpoints of a group whose calls do not match. Empty when sound. (Deadlocks across ranks show when an
+// not exist, parts that wait for a later one, endpoints of a group whose calls do not match. Empty when sound. (Deadlocks across ranks show when an
 // engine runs.)
 std::vector<std::string> problems_of(const StepGraph& graph);
 

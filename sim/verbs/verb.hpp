@@ -27,5 +27,6 @@ Verb compare_verb();
 Verb check_verb();
 Verb schedule_verb();
 Verb list_verb();
+Verb collective_verb();  // collective.cpp
 
 }  // namespace stepsim

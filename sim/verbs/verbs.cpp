@@ -4,7 +4,7 @@ namespace stepsim {
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> table = {
-      run_verb(), compare_verb(), check_verb(), schedule_verb(), list_verb(),
+      run_verb(), compare_verb(), check_verb(), schedule_verb(), list_verb(), collective_verb(),
   };
   return table;
 }
