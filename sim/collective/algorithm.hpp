@@ -106,7 +106,7 @@ struct Algorithm {
   const char* (*refuses)(const GroupShape&);
   // Whether "auto" may choose it for such a group; nullptr: never.
   bool (*automatic)(const GroupShape&);
-  bool chunked = false;  // the buffer is cut into chunks whose number depends on its size
+  bool chunked = false;  // patterns differ with the payload: chunks, hops that hide behind each other
 };
 
 const std::vector<Algorithm>& algorithms();

@@ -11,7 +11,7 @@ using Members = std::span<const RankId>;
 // ring.cpp
 std::vector<Part> ring_traffic(const GroupCall&, int rounds);
 std::vector<Part> ring_messages(const GroupCall&, int rounds);
-std::vector<Term> ring_time(const GroupShape&, const Wires&, int rounds);
+std::vector<Term> ring_time(const GroupShape&, const Wires&, int rounds, double payload);
 
 // flat.cpp
 std::vector<Part> flat_traffic(const GroupCall&, int rounds);

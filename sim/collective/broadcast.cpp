@@ -94,7 +94,7 @@ std::vector<Part> broadcast_tree_traffic(const GroupCall& call) {
   double per_byte = 0;
   for (const Load& load : between.loads)
     per_byte = std::max(per_byte, load.legs / call.cluster.bandwidth[load.link].value);
-  between.beta = per_byte * share / 2 * (hops_of(m) - 1) / tree_chunks(call.payload * share, hops_of(m));
+  between.beta = per_byte * share / 2 * (hops_of(m) - 1) / tree_chunks(call.payload, hops_of(m));
   if (g == 1) return {between};
   inside.add_inside({nodes.begin() + 1, nodes.end()});
   for (std::size_t i = 0; i < g; ++i) {
@@ -110,7 +110,7 @@ std::vector<Part> broadcast_tree_messages(const GroupCall& call) {
   const std::size_t m = nodes.size(), g = nodes[0].size();
   const auto trees = two_trees(static_cast<int>(m) - 1);
   const double share = 1.0 / static_cast<double>(g);
-  const int chunks = tree_chunks(call.payload * share, hops_of(static_cast<int>(m)));
+  const int chunks = tree_chunks(call.payload, hops_of(static_cast<int>(m)));
   const double bytes = share / 2 / chunks;
   Flow flow(call.cluster);
   std::vector<MessageId> scattered(g, kNoMessage);
@@ -148,7 +148,7 @@ std::vector<Term> broadcast_tree_time(const GroupShape& shape, const Wires& wire
   const int m = one_node ? shape.size : shape.nodes;
   const double g = one_node ? 1 : shape.per_node, hops = hops_of(m);
   const Wire& wire = one_node ? wires.inside : wires.between;
-  const double filling = (hops - 1) / tree_chunks(payload / g, hops_of(m));
+  const double filling = (hops - 1) / tree_chunks(payload, hops_of(m));
   const double shared_out = g > 1 ? 2 * wires.inside.latency.value : 0;
   std::vector<Term> terms = {{one_node ? "inside" : "between", hops * wire.latency.value + shared_out,
                               (1 + filling) / g / wire.bandwidth.value}};

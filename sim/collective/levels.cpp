@@ -27,17 +27,17 @@ Part ring_part(const ClusterSpec& cluster, const Nodes& nodes, double rounds) {
   return make_part(legs, rounds * (m - 1) / m / g, rounds * (m - 1));
 }
 
-// The busiest port's messages each way, and how many a member sends down a tree at once.
-struct TreePorts {
-  double legs, children;
-};
-TreePorts tree_ports(int n) {
-  return {std::min(n, 4) * 1.0, n < 4 ? 1.0 : 2.0};
+// Messages of the busiest port each way, each of half the buffer.
+double tree_ports(int n) {
+  return std::min(n, 4);
 }
 
-// Hops after the first, each of which the first chunk takes before the pipeline is full.
+// The time that a chunk takes up a tree and down again, in its time over one leg: two children share a hop, but for the
+// root's, which has one. Of it, what comes on top of the chunk's part of the busiest port's time: the filling of the
+// pipeline.
 double filling(int n, double chunks) {
-  return (2.0 * tree_depth(n) - 1) * tree_ports(n).children / chunks;
+  const double hops = 2.0 * tree_depth(n), path = n < 4 ? hops : 2 * hops - 2;
+  return std::max(0.0, path - tree_ports(n)) / chunks;
 }
 
 Part trees_part(const ClusterSpec& cluster, const Nodes& nodes, double payload) {
@@ -54,7 +54,7 @@ Part trees_part(const ClusterSpec& cluster, const Nodes& nodes, double payload) 
     }
   }
   Part part = make_part(legs, 1 / (2 * g), 2 * tree_depth(m));
-  part.beta = per_byte(cluster, part) * filling(m, tree_chunks(payload / g, tree_depth(m))) / tree_ports(m).legs;
+  part.beta = per_byte(cluster, part) * filling(m, tree_chunks(payload, tree_depth(m))) / tree_ports(m);
   return part;
 }
 
@@ -135,7 +135,7 @@ std::vector<Term> levels_time(const GroupShape& group, const Wires& group_wires,
     const double steps = levels.trees ? 2.0 * depth : rounds * (m - 1);
     double volume = rounds * (m - 1) / m / g;
     if (levels.trees) {
-      volume = (tree_ports(shape.nodes).legs + filling(shape.nodes, tree_chunks(payload / g, depth))) / (2 * g);
+      volume = (tree_ports(shape.nodes) + filling(shape.nodes, tree_chunks(payload, depth))) / (2 * g);
     }
     terms.push_back({one_node ? "inside" : "between", steps * wires.between.latency.value + (g > 1 ? inside.alpha : 0),
                      volume / wires.between.bandwidth.value});

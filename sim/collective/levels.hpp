@@ -4,7 +4,7 @@
 //   inside, directly      V (g - 1)/g each way for the reduce-scatter and again for the all-gather
 //   inside, in the switch V (1 + 1/g) each way for both together, V for either alone, at the switch's own rate
 //   between, ring         V/g (M - 1)/M in M - 1 steps, for each of the two
-//   between, two trees    2 V/g and the filling of 2 D hops, D = ceil(log2 M)
+//   between, two trees    2 V/g and the filling of the pipeline, 2 D hops, D = ceil(log2 M)
 #pragma once
 
 #include <vector>

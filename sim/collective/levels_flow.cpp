@@ -1,5 +1,7 @@
 // The messages of two-level collectives, one by one.
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "sim/collective/flow.hpp"
 #include "sim/collective/legs.hpp"
@@ -11,17 +13,6 @@ namespace {
 
 using Messages = std::vector<MessageId>;
 
-// The last message on each connection between two places, so that the next one goes behind it.
-class Connections {
- public:
-  Connections(std::size_t a, std::size_t b, std::size_t c) : b_(b), c_(c), last_(a * b * c, kNoMessage) {}
-  MessageId& operator()(std::size_t a, std::size_t b, std::size_t c) { return last_[(a * b_ + b) * c_ + c]; }
-
- private:
-  std::size_t b_, c_;
-  std::vector<MessageId> last_;
-};
-
 class LevelsFlow {
  public:
   LevelsFlow(const GroupCall& call, const Levels& levels)
@@ -30,9 +21,7 @@ class LevelsFlow {
         nodes_(levels_nodes(call, levels)),
         m_(nodes_.size()),
         g_(nodes_[0].size()),
-        flow_(call.cluster),
-        collected_(m_, g_, g_),
-        spread_(m_, g_, g_) {
+        flow_(call.cluster) {
     if (!levels.in_switch) return;
     const SwitchReduction& nvls = call.cluster.gpu.nvls;
     const double volume = levels.scatter && levels.gather ? 1 + 1.0 / static_cast<double>(g_) : 1;
@@ -52,17 +41,23 @@ class LevelsFlow {
   }
 
  private:
+  // The last message on a connection, by lane, node and places, so that the next one goes behind it.
+  using Last = std::map<std::array<std::size_t, 4>, MessageId>;
+  MessageId& last_of(Last& last, std::size_t node, std::size_t from, std::size_t to) const {
+    return last.try_emplace({lane_, node, from, to}, kNoMessage).first->second;
+  }
+
   // A piece of the rail of place i comes together at node k.
   Messages collect(std::size_t k, std::size_t i, double bytes) {
     if (!levels_.scatter || g_ == 1) return begin_;
     if (levels_.in_switch) {
-      MessageId& last = collected_(k, i, 0);
+      MessageId& last = last_of(collected_, k, i, i);
       return {last = flow_.reduce(nodes_[k], i, bytes, begin_, last)};
     }
     Messages arrived;
     for (std::size_t j = 0; j < g_; ++j) {
       if (j == i) continue;
-      MessageId& last = collected_(k, j, i);
+      MessageId& last = last_of(collected_, k, j, i);
       arrived.push_back(last = flow_.send(nodes_[k][j], nodes_[k][i], bytes, {}, last));
     }
     return arrived;
@@ -72,13 +67,13 @@ class LevelsFlow {
   void spread(std::size_t k, std::size_t i, double bytes, const Messages& after) {
     if (!levels_.gather || g_ == 1) return;
     if (levels_.in_switch) {
-      MessageId& last = spread_(k, i, 0);
+      MessageId& last = last_of(spread_, k, i, i);
       last = flow_.multicast(nodes_[k], i, bytes, after, last);
       return;
     }
     for (std::size_t j = 0; j < g_; ++j) {
       if (j == i) continue;
-      MessageId& last = spread_(k, i, j);
+      MessageId& last = last_of(spread_, k, i, j);
       last = flow_.send(nodes_[k][i], nodes_[k][j], bytes, after, last);
     }
   }
@@ -91,67 +86,62 @@ class LevelsFlow {
     }
   }
 
-  // Block b of a rail's 1/g comes together on its way from node b + 1 round to node b: node k first sends block k - 1.
-  // Then it goes round again from node b.
+  // The buffer goes round in loops, several lanes at a time, as NCCL's channels do.
   void ring() {
     const double block = 1.0 / static_cast<double>(m_ * g_);
-    const int chunks = chunks_of(payload_ * block);
-    const double bytes = block / chunks;
-    Connections rails(g_, m_, 1), pieces(g_, m_, static_cast<std::size_t>(chunks));
-    Connections next = pieces;
-    const auto q_of = [&](int q) { return static_cast<std::size_t>(q); };
-    const auto step = [&](std::size_t i, std::size_t k, int q, Messages after) {
-      MessageId& last = rails(i, k, 0);
-      last = flow_.send(nodes_[k][i], nodes_[(k + 1) % m_][i], bytes, std::move(after), last);
-      next(i, (k + 1) % m_, q_of(q)) = last;
-    };
-    const auto arrived = [&](std::size_t i, std::size_t k, int q, Messages also) {
-      if (pieces(i, k, q_of(q)) != kNoMessage) also.push_back(pieces(i, k, q_of(q)));
-      return also;
-    };
-    const auto all = [&](const auto& act) {
-      for (std::size_t i = 0; i < g_; ++i) {
-        for (std::size_t k = 0; k < m_; ++k) {
-          for (int q = 0; q < chunks; ++q) act(i, k, q);
-        }
-      }
-    };
-    if (levels_.scatter) {
-      for (std::size_t s = 0; s + 1 < m_; ++s) {
-        all([&](std::size_t i, std::size_t k, int q) { step(i, k, q, arrived(i, k, q, collect(k, i, bytes))); });
-        pieces = next;
+    const int chunks = chunks_of(payload_ * block), lanes = std::min(chunks, 4), loops = (chunks + lanes - 1) / lanes;
+    for (int loop = 0; loop < loops; ++loop) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        lane_ = static_cast<std::size_t>(lane);
+        for (std::size_t i = 0; i < g_; ++i) ring_once(i, block / (lanes * loops));
       }
     }
-    all([&](std::size_t i, std::size_t k, int q) {
-      Messages whole = arrived(i, k, q, collect(k, i, bytes));
-      if (whole.size() > 1) whole = {flow_.join(std::move(whole))};
-      pieces(i, k, q_of(q)) = whole.empty() ? kNoMessage : whole[0];
-    });
-    if (!levels_.gather) return;
-    for (std::size_t s = 0; s < m_; ++s) {
-      all([&](std::size_t i, std::size_t k, int q) {
-        const Messages here = arrived(i, k, q, {});
-        if (s + 1 < m_) step(i, k, q, here);
-        spread(k, i, bytes, here);
-      });
-      pieces = next;
+  }
+
+  // Block b of a rail's 1/g comes together on its way from node b + 1 round to node b: node k first sends block k - 1.
+  // Then it goes round again from node b.
+  void ring_once(std::size_t i, double bytes) {
+    std::vector<Messages> here(m_), next(m_);  // what node k has last received
+    const auto step = [&](std::size_t k, Messages after) {
+      MessageId& last = last_of(rails_, k, i, i);
+      last = flow_.send(nodes_[k][i], nodes_[(k + 1) % m_][i], bytes, std::move(after), last);
+      next[(k + 1) % m_] = {last};
+    };
+    const auto with = [](Messages messages, const Messages& more) {
+      messages.insert(messages.end(), more.begin(), more.end());
+      return messages;
+    };
+    for (std::size_t s = 0; levels_.scatter && s + 1 < m_; ++s) {
+      for (std::size_t k = 0; k < m_; ++k) step(k, with(collect(k, i, bytes), here[k]));
+      here = next;
+    }
+    for (std::size_t k = 0; k < m_; ++k) {
+      here[k] = with(collect(k, i, bytes), here[k]);
+      if (here[k].size() > 1) here[k] = {flow_.join(std::move(here[k]))};
+    }
+    for (std::size_t s = 0; levels_.gather && s < m_; ++s) {
+      for (std::size_t k = 0; k < m_; ++k) {
+        if (s + 1 < m_) step(k, here[k]);
+        spread(k, i, bytes, here[k]);
+      }
+      here = next;
     }
   }
 
   // An all-reduce: chunks flow up both trees of every rail and down again.
   void trees() {
-    const int n = static_cast<int>(m_), chunks = tree_chunks(payload_ / static_cast<double>(g_), tree_depth(n));
+    const int n = static_cast<int>(m_), chunks = tree_chunks(payload_, tree_depth(n));
     const double bytes = 1.0 / (2.0 * static_cast<double>(g_) * chunks);
     const auto both = two_trees(n);
-    Connections up(2, m_, g_), down(2, m_, g_);
     for (int q = 0; q < chunks; ++q) {
       for (std::size_t t = 0; t < 2; ++t) {
-        for (std::size_t i = 0; i < g_; ++i) chunk(both[t], t, i, bytes, up, down);
+        lane_ = t;
+        for (std::size_t i = 0; i < g_; ++i) chunk(both[t], i, bytes);
       }
     }
   }
 
-  void chunk(const Tree& tree, std::size_t t, std::size_t i, double bytes, Connections& up, Connections& down) {
+  void chunk(const Tree& tree, std::size_t i, double bytes) {
     std::vector<Messages> here(m_);
     for (auto k = tree.down.rbegin(); k != tree.down.rend(); ++k) {
       const auto node = static_cast<std::size_t>(*k);
@@ -162,7 +152,7 @@ class LevelsFlow {
         continue;
       }
       const auto above = static_cast<std::size_t>(tree.parent[node]);
-      MessageId& last = up(t, node, i);
+      MessageId& last = last_of(up_, node, i, i);
       here[above].push_back(last = flow_.send(nodes_[node][i], nodes_[above][i], bytes, std::move(whole), last));
       here[node].clear();
     }
@@ -170,7 +160,7 @@ class LevelsFlow {
       const auto node = static_cast<std::size_t>(k);
       if (tree.parent[node] >= 0) {
         const auto above = static_cast<std::size_t>(tree.parent[node]);
-        MessageId& last = down(t, node, i);
+        MessageId& last = last_of(rails_, node, i, i);
         here[node] = {last = flow_.send(nodes_[above][i], nodes_[node][i], bytes, here[above], last)};
       }
       spread(node, i, bytes, here[node]);
@@ -183,7 +173,8 @@ class LevelsFlow {
   std::size_t m_, g_;
   Flow flow_;
   Messages begin_;
-  Connections collected_, spread_;
+  std::size_t lane_ = 0;
+  Last collected_, spread_, rails_, up_;
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
-// Ring: member i sends to member i + 1, in the order of the members; n - 1 steps, each moving V/n along every leg
+// Ring: member i sends to member i + 1, in the order of the members; n - 1 steps, each moving c = V/n along every leg
 // (all-reduce: a reduce-scatter, then an all-gather: 2 (n - 1) steps). One ring, so one NIC a node in each direction
-// where members of a node stand next to each other. Pace: the slowest leg. A piece of data crosses n - 1 of the n legs,
-// so a small message pays the latencies of all legs but the quickest; members are taken to stand node by node.
+// where members of a node stand next to each other. A call takes the longer of
+//   what the slowest leg sends: c in every step, one after the other, and one latency;
+//   what the data's way takes: latency and c on each of the legs but the quickest, in every round.
+// With equal legs the latter: (n - 1) (latency + c / bandwidth). Closed form: members stand node by node.
 #include <algorithm>
 
 #include "sim/collective/algorithms.hpp"
@@ -9,21 +11,40 @@
 #include "sim/collective/legs.hpp"
 
 namespace stepsim {
+namespace {
+
+struct Leg {
+  double latency = 0, seconds = 0;  // seconds: of c bytes
+  double hop() const { return latency + seconds; }
+};
+
+// How much longer than the slowest leg's bytes a call takes.
+double beyond_bytes(const Leg& slowest, double all_hops, double quickest_hop, double rounds, double steps) {
+  return std::max(slowest.latency, rounds * (all_hops - quickest_hop - steps * slowest.seconds));
+}
+
+}  // namespace
 
 std::vector<Part> ring_traffic(const GroupCall& call, int rounds) {
   const std::size_t n = call.members.size();
-  const double steps = static_cast<double>(n - 1);
+  const double steps = static_cast<double>(n - 1), chunk = call.payload / static_cast<double>(n);
   Legs legs(call.cluster);
+  Leg slowest;
   double all = 0, quickest = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const RankId from = call.members[i], to = call.members[(i + 1) % n];
-    const double latency = route_latency(call.cluster, route_between(call.cluster, from, to)).value;
     legs.add(from, to);
-    all += latency;
-    quickest = i == 0 ? latency : std::min(quickest, latency);
+    Leg leg;
+    for (const LinkId link : route_between(call.cluster, from, to)) {
+      leg.latency += call.cluster.latency[link].value;
+      leg.seconds = std::max(leg.seconds, chunk / call.cluster.bandwidth[link].value);
+    }
+    if (leg.seconds > slowest.seconds) slowest = leg;
+    all += leg.hop();
+    quickest = i == 0 ? leg.hop() : std::min(quickest, leg.hop());
   }
   Part part = make_part(legs, rounds * steps / static_cast<double>(n), 0);
-  part.alpha = rounds * (all - quickest);
+  part.alpha = beyond_bytes(slowest, all, quickest, rounds, steps);
   return {part};
 }
 
@@ -44,18 +65,23 @@ std::vector<Part> ring_messages(const GroupCall& call, int rounds) {
   return flow.take();
 }
 
-std::vector<Term> ring_time(const GroupShape& shape, const Wires& wires, int rounds) {
-  const double n = shape.size, nodes = shape.nodes;
-  const bool apart = shape.nodes > 1, together = shape.size > shape.nodes;
-  // In a network of planes the step from one node to the next also hops over NVLink to the next one's plane.
-  const double inside = wires.inside.latency.value;
-  const double between = wires.between.latency.value + (shape.planes ? inside : 0);
-  const double quickest = !apart ? inside : together ? std::min(inside, between) : between;
-  const double legs = (n - (apart ? nodes : 0)) * inside + (apart ? nodes * between : 0);
-  double per_byte = 0;
-  if (together) per_byte = 1 / wires.inside.bandwidth.value;
-  if (apart) per_byte = std::max(per_byte, 1 / wires.between.bandwidth.value);
-  return {{apart ? "between" : "inside", rounds * (legs - quickest), rounds * (n - 1) / n * per_byte}};
+std::vector<Term> ring_time(const GroupShape& shape, const Wires& wires, int rounds, double payload) {
+  const double n = shape.size, nodes = shape.nodes > 1 ? shape.nodes : 0, chunk = payload / n;
+  Leg inside, between;
+  if (shape.size > shape.nodes) inside = {wires.inside.latency.value, chunk / wires.inside.bandwidth.value};
+  if (shape.nodes > 1) {
+    between = {wires.between.latency.value, chunk / wires.between.bandwidth.value};
+    // In a network of planes the step from one node to the next also hops over NVLink to the next one's plane.
+    if (shape.planes) between = {between.latency + inside.latency, std::max(between.seconds, inside.seconds)};
+  }
+  const bool apart = between.seconds > inside.seconds;
+  const Leg& slowest = apart ? between : inside;
+  double quickest = slowest.hop();
+  if (nodes > 0) quickest = std::min(quickest, between.hop());
+  if (n > nodes) quickest = std::min(quickest, inside.hop());
+  const double all = (n - nodes) * inside.hop() + nodes * between.hop();
+  return {{apart ? "between" : "inside", beyond_bytes(slowest, all, quickest, rounds, n - 1),
+           rounds * (n - 1) * slowest.seconds / payload}};
 }
 
 }  // namespace stepsim

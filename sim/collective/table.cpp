@@ -59,9 +59,11 @@ struct TwoLevels {
 // Lines of the table: what differs between the operations of a family.
 template <int Rounds>
 Algorithm ring_line(Operation operation, std::string_view about) {
-  return {
-      operation, "ring",  about, parts<ring_traffic, Rounds>, parts<ring_messages, Rounds>, terms<ring_time, Rounds>,
-      nullptr,   one_rail};
+  const auto time = [](Shape shape, const Wires& wires, const TokenRouting&, double payload) {
+    return ring_time(shape, wires, Rounds, payload);
+  };
+  return {operation, "ring",   about, parts<ring_traffic, Rounds>, parts<ring_messages, Rounds>, time,
+          nullptr,   one_rail, true};
 }
 template <int Rounds>
 Algorithm flat_line(Operation operation, std::string_view about) {
