@@ -220,7 +220,7 @@ std::string deviation_cell(double deviation) {
 }
 
 std::string series_of(const Comparison& c) {
-  return fmt::format("{} {} {} {}", c.row.machine, c.row.operation, c.row.gpus, c.row.source);
+  return fmt::format("{} {} {}", c.row.machine, c.row.operation, c.row.source);
 }
 
 std::string summary_of(const std::vector<Comparison>& rows) {
@@ -251,8 +251,14 @@ std::string summary_of(const std::vector<Comparison>& rows) {
     const std::size_t n = deviations.size();
     const double median = (deviations[(n - 1) / 2] + deviations[n / 2]) / 2;
     const MeasuredRow& row = series[name][0]->row;
-    table.row({row.machine, row.operation, fmt::format("{}", row.gpus), fmt::format("{}", n), deviation_cell(median),
-               deviation_cell(deviations.front()), deviation_cell(deviations.back()), row.source});
+    int least = row.gpus, most = row.gpus;
+    for (const Comparison* c : series[name]) {
+      least = std::min(least, c->row.gpus);
+      most = std::max(most, c->row.gpus);
+    }
+    table.row({row.machine, row.operation, least == most ? fmt::format("{}", least) : fmt::format("{}-{}", least, most),
+               fmt::format("{}", n), deviation_cell(median), deviation_cell(deviations.front()),
+               deviation_cell(deviations.back()), row.source});
   }
   std::string text = "\nDeviation of simulated from measured bandwidth, by series\n" + table.text();
   for (const auto& [why, count] : missing)

@@ -59,9 +59,9 @@ MessageId Flow::join(std::vector<MessageId> after, double seconds, double second
   return add(std::move(part), std::move(after), kNoMessage);
 }
 
-int chunks_of(double bytes) {
-  constexpr double kSlot = 512 * 1024, kMost = 16;
-  return static_cast<int>(std::clamp(std::ceil(bytes / kSlot), 1.0, kMost));
+int chunks_of(double bytes, int most) {
+  constexpr double kSlot = 512 * 1024;
+  return static_cast<int>(std::clamp(std::ceil(bytes / kSlot), 1.0, most * 1.0));
 }
 
 }  // namespace stepsim

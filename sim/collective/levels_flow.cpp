@@ -89,7 +89,9 @@ class LevelsFlow {
   // The buffer goes round in loops, several lanes at a time, as NCCL's channels do.
   void ring() {
     const double block = 1.0 / static_cast<double>(m_ * g_);
-    const int chunks = chunks_of(payload_ * block), lanes = std::min(chunks, 4), loops = (chunks + lanes - 1) / lanes;
+    // In the switch a chunk is one message to all: there may be more of them.
+    const int chunks = chunks_of(payload_ * block, levels_.in_switch ? 64 : 16), lanes = std::min(chunks, 4);
+    const int loops = (chunks + lanes - 1) / lanes;
     for (int loop = 0; loop < loops; ++loop) {
       for (int lane = 0; lane < lanes; ++lane) {
         lane_ = static_cast<std::size_t>(lane);
