@@ -1,0 +1,188 @@
+// The messages of two-level collectives, one by one.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "sim/collective/flow.hpp"
+#include "sim/collective/legs.hpp"
+#include "sim/collective/levels.hpp"
+#include "sim/collective/two_trees.hpp"
+
+namespace stepsim {
+namespace {
+
+using Messages = std::vector<MessageId>;
+
+class LevelsFlow {
+ public:
+  LevelsFlow(const GroupCall& call, const Levels& levels)
+      : levels_(levels),
+        payload_(call.payload),
+        nodes_(levels_nodes(call, levels)),
+        m_(nodes_.size()),
+        g_(nodes_[0].size()),
+        flow_(call.cluster) {
+    if (!levels.in_switch) return;
+    const SwitchReduction& nvls = call.cluster.gpu.nvls;
+    const double volume = levels.scatter && levels.gather ? 1 + 1.0 / static_cast<double>(g_) : 1;
+    flow_.join({}, nvls.latency.value, volume / nvls.port_rate().value);  // no faster than the switch
+    begin_ = {flow_.join({}, nvls.latency.value)};
+  }
+
+  std::vector<Part> run() {
+    if (m_ == 1) {
+      one_node();
+    } else if (levels_.trees) {
+      trees();
+    } else {
+      ring();
+    }
+    return flow_.take();
+  }
+
+ private:
+  // The last message on a connection, by lane, node and places, so that the next one goes behind it.
+  using Last = std::map<std::array<std::size_t, 4>, MessageId>;
+  MessageId& last_of(Last& last, std::size_t node, std::size_t from, std::size_t to) const {
+    return last.try_emplace({lane_, node, from, to}, kNoMessage).first->second;
+  }
+
+  // A piece of the rail of place i comes together at node k.
+  Messages collect(std::size_t k, std::size_t i, double bytes) {
+    if (!levels_.scatter || g_ == 1) return begin_;
+    if (levels_.in_switch) {
+      MessageId& last = last_of(collected_, k, i, i);
+      return {last = flow_.reduce(nodes_[k], i, bytes, begin_, last)};
+    }
+    Messages arrived;
+    for (std::size_t j = 0; j < g_; ++j) {
+      if (j == i) continue;
+      MessageId& last = last_of(collected_, k, j, i);
+      arrived.push_back(last = flow_.send(nodes_[k][j], nodes_[k][i], bytes, {}, last));
+    }
+    return arrived;
+  }
+
+  // A piece goes from place i of node k to its neighbours.
+  void spread(std::size_t k, std::size_t i, double bytes, const Messages& after) {
+    if (!levels_.gather || g_ == 1) return;
+    if (levels_.in_switch) {
+      MessageId& last = last_of(spread_, k, i, i);
+      last = flow_.multicast(nodes_[k], i, bytes, after, last);
+      return;
+    }
+    for (std::size_t j = 0; j < g_; ++j) {
+      if (j == i) continue;
+      MessageId& last = last_of(spread_, k, i, j);
+      last = flow_.send(nodes_[k][i], nodes_[k][j], bytes, after, last);
+    }
+  }
+
+  void one_node() {
+    const double share = 1.0 / static_cast<double>(g_);
+    const int chunks = levels_.scatter && levels_.gather ? chunks_of(payload_ * share) : 1;
+    for (int q = 0; q < chunks; ++q) {
+      for (std::size_t i = 0; i < g_; ++i) spread(0, i, share / chunks, collect(0, i, share / chunks));
+    }
+  }
+
+  // The buffer goes round in loops, several lanes at a time, as NCCL's channels do.
+  void ring() {
+    const double block = 1.0 / static_cast<double>(m_ * g_);
+    // In the switch a chunk is one message to all: there may be more of them.
+    const int chunks = chunks_of(payload_ * block, levels_.in_switch ? 64 : 16), lanes = std::min(chunks, 4);
+    const int loops = (chunks + lanes - 1) / lanes;
+    for (int loop = 0; loop < loops; ++loop) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        lane_ = static_cast<std::size_t>(lane);
+        for (std::size_t i = 0; i < g_; ++i) ring_once(i, block / (lanes * loops));
+      }
+    }
+  }
+
+  // Block b of a rail's 1/g comes together on its way from node b + 1 round to node b: node k first sends block k - 1.
+  // Then it goes round again from node b.
+  void ring_once(std::size_t i, double bytes) {
+    std::vector<Messages> here(m_), next(m_);  // what node k has last received
+    const auto step = [&](std::size_t k, Messages after) {
+      MessageId& last = last_of(rails_, k, i, i);
+      last = flow_.send(nodes_[k][i], nodes_[(k + 1) % m_][i], bytes, std::move(after), last);
+      next[(k + 1) % m_] = {last};
+    };
+    const auto with = [](Messages messages, const Messages& more) {
+      messages.insert(messages.end(), more.begin(), more.end());
+      return messages;
+    };
+    for (std::size_t s = 0; levels_.scatter && s + 1 < m_; ++s) {
+      for (std::size_t k = 0; k < m_; ++k) step(k, with(collect(k, i, bytes), here[k]));
+      here = next;
+    }
+    for (std::size_t k = 0; k < m_; ++k) {
+      here[k] = with(collect(k, i, bytes), here[k]);
+      if (here[k].size() > 1) here[k] = {flow_.join(std::move(here[k]))};
+    }
+    for (std::size_t s = 0; levels_.gather && s < m_; ++s) {
+      for (std::size_t k = 0; k < m_; ++k) {
+        if (s + 1 < m_) step(k, here[k]);
+        spread(k, i, bytes, here[k]);
+      }
+      here = next;
+    }
+  }
+
+  // An all-reduce: chunks flow up both trees of every rail and down again.
+  void trees() {
+    const int n = static_cast<int>(m_), chunks = tree_chunks(payload_, tree_depth(n));
+    const double bytes = 1.0 / (2.0 * static_cast<double>(g_) * chunks);
+    const auto both = two_trees(n);
+    for (int q = 0; q < chunks; ++q) {
+      for (std::size_t t = 0; t < 2; ++t) {
+        lane_ = t;
+        for (std::size_t i = 0; i < g_; ++i) chunk(both[t], i, bytes);
+      }
+    }
+  }
+
+  void chunk(const Tree& tree, std::size_t i, double bytes) {
+    std::vector<Messages> here(m_);
+    for (auto k = tree.down.rbegin(); k != tree.down.rend(); ++k) {
+      const auto node = static_cast<std::size_t>(*k);
+      Messages whole = collect(node, i, bytes);
+      whole.insert(whole.end(), here[node].begin(), here[node].end());
+      if (tree.parent[node] < 0) {
+        here[node] = std::move(whole);
+        continue;
+      }
+      const auto above = static_cast<std::size_t>(tree.parent[node]);
+      MessageId& last = last_of(up_, node, i, i);
+      here[above].push_back(last = flow_.send(nodes_[node][i], nodes_[above][i], bytes, std::move(whole), last));
+      here[node].clear();
+    }
+    for (const int k : tree.down) {
+      const auto node = static_cast<std::size_t>(k);
+      if (tree.parent[node] >= 0) {
+        const auto above = static_cast<std::size_t>(tree.parent[node]);
+        MessageId& last = last_of(rails_, node, i, i);
+        here[node] = {last = flow_.send(nodes_[above][i], nodes_[node][i], bytes, here[above], last)};
+      }
+      spread(node, i, bytes, here[node]);
+    }
+  }
+
+  Levels levels_;
+  double payload_;
+  Nodes nodes_;
+  std::size_t m_, g_;
+  Flow flow_;
+  Messages begin_;
+  std::size_t lane_ = 0;
+  Last collected_, spread_, rails_, up_;
+};
+
+}  // namespace
+
+std::vector<Part> levels_messages(const GroupCall& call, const Levels& levels) {
+  return LevelsFlow(call, levels).run();
+}
+
+}  // namespace stepsim
