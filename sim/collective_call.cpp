@@ -66,7 +66,7 @@ SingleResult run_single(const ClusterSpec& cluster, const SingleCall& call) {
   SingleResult result;
   result.algorithm = graph.groups[0].patterns[0].algorithm;
   result.parts = graph.groups[0].patterns[0].parts.size();
-  const std::vector<double> bytes = link_bytes(graph);
+  const std::vector<double> bytes = link_bytes(graph, {});  // no route changes
   for (std::size_t l = 0; l < bytes.size(); ++l) {
     const double seconds = bytes[l] / graph.links[l].capacity;
     if (seconds <= result.floor_seconds) continue;

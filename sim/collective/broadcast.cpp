@@ -24,7 +24,7 @@ int hops_of(int nodes) {
   return 1 + tree_depth(nodes - 1);
 }
 
-constexpr Levels kTrees{.in_switch = false, .trees = true, .scatter = false, .gather = true};
+constexpr Levels kBroadcastTrees{.in_switch = false, .trees = true, .scatter = false, .gather = true};
 
 }  // namespace
 
@@ -73,7 +73,7 @@ std::vector<Term> chain_time(const GroupShape& shape, const Wires& wires, const 
 }
 
 std::vector<Part> broadcast_tree_traffic(const GroupCall& call) {
-  const Nodes nodes = levels_nodes(call, kTrees);
+  const Nodes nodes = levels_nodes(call, kBroadcastTrees);
   const int m = static_cast<int>(nodes.size());
   const std::size_t g = nodes[0].size();
   const double share = 1.0 / static_cast<double>(g);
@@ -97,7 +97,7 @@ std::vector<Part> broadcast_tree_traffic(const GroupCall& call) {
 }
 
 std::vector<Part> broadcast_tree_messages(const GroupCall& call) {
-  const Nodes nodes = levels_nodes(call, kTrees);
+  const Nodes nodes = levels_nodes(call, kBroadcastTrees);
   const std::size_t m = nodes.size(), g = nodes[0].size();
   const auto trees = two_trees(static_cast<int>(m) - 1);
   const double share = 1.0 / static_cast<double>(g);

@@ -15,7 +15,7 @@
 #include "workloads/experiment.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_collective {
 
 constexpr double kElement = 4;  // bytes of a float, nccl-tests' default type
 
@@ -323,10 +323,10 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   };
 }
 
-}  // namespace
+}  // namespace verb_collective
 
 Verb collective_verb() {
-  return {"collective", "simulate one collective by itself over a range of sizes", declare};
+  return {"collective", "simulate one collective by itself over a range of sizes", verb_collective::declare};
 }
 
 }  // namespace stepsim

@@ -10,7 +10,7 @@
 #include "support/shipped.hpp"
 
 namespace stepsim {
-namespace {
+namespace collective_algorithms_test {
 
 constexpr double kGiB = 1 << 30, kMiB = 1 << 20, kNic = 50e9, kNvlink = 160e9;
 
@@ -219,5 +219,5 @@ TEST(Algorithms, Refusals) {
   EXPECT_EQ(why(8, Operation::all_reduce, "nvls", h800()), "");
 }
 
-}  // namespace
+}  // namespace collective_algorithms_test
 }  // namespace stepsim

@@ -16,7 +16,7 @@
 #include "workloads/step.hpp"
 
 namespace stepsim {
-namespace {
+namespace conservation_test {
 
 using namespace testing;
 
@@ -108,7 +108,7 @@ TEST(Conservation, FoldingKeepsEveryByte) {
     const Inputs in = shipped(experiment);
     const StepGraph graph = make_step(in.model, in.cluster, in.plan, Detail::aggregate).graph;
     const Folding folding = fold(graph);
-    const std::vector<double> full = link_bytes(graph), folded = link_bytes(folding.graph);
+    const std::vector<double> full = link_bytes(graph, {}), folded = link_bytes(folding.graph, {});
     for (std::size_t l = 0; l < full.size(); ++l) {
       const std::int32_t color = folding.link_color[l];
       EXPECT_NEAR(full[l], color < 0 ? 0 : folded[color], 1e-12 * full[l]) << graph.links[l].name;
@@ -200,5 +200,5 @@ TEST(Conservation, ABusyLinkIsFullyUsed) {
   }
 }
 
-}  // namespace
+}  // namespace conservation_test
 }  // namespace stepsim

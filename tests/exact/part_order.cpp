@@ -7,7 +7,7 @@
 #include "support/small_graphs.hpp"
 
 namespace stepsim {
-namespace {
+namespace part_order_test {
 
 using namespace testing;
 
@@ -103,5 +103,5 @@ TEST(PartOrder, DumpsNameIt) {
   EXPECT_NE(dump_json(graph).find("\"behind\""), std::string::npos);
 }
 
-}  // namespace
+}  // namespace part_order_test
 }  // namespace stepsim
