@@ -8,10 +8,10 @@ namespace stepsim {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double tolerance = 1e-9;  // of a pass's worth of memory
+constexpr double memory_tolerance = 1e-9;  // of a pass's worth of memory
 
 // A pass that a rank could run, and from when on.
-struct Candidate {
+struct NextPass {
   PassKind kind = PassKind::forward;
   int chunk = -1;
   int microbatch = -1;
@@ -50,10 +50,10 @@ class Greedy {
   double arrival(int rank, PassKind kind, int from_stage, int microbatch);
   double gradient_ready(int rank, int chunk, int microbatch);
   const Pass* next_kept(int rank, PassKind kind) const;
-  Candidate best_gradient(int rank);
-  Candidate best_forward(int rank);
-  Candidate choose(int rank, double now);
-  void start(int rank, double now, const Candidate& candidate);
+  NextPass best_gradient(int rank);
+  NextPass best_forward(int rank);
+  NextPass choose(int rank, double now);
+  void start(int rank, double now, const NextPass& candidate);
 
   const PassTimes* times_;
   Preference preference_;
@@ -113,8 +113,8 @@ double Greedy::gradient_ready(int rank, int chunk, int microbatch) {
                   arrival(rank, PassKind::input_gradient, stage + 1, microbatch));
 }
 
-Candidate Greedy::best_gradient(int rank) {
-  Candidate best{PassKind::input_gradient, -1, -1, never};
+NextPass Greedy::best_gradient(int rank) {
+  NextPass best{PassKind::input_gradient, -1, -1, never};
   if (keeps_order_) {
     const Pass* pass = next_kept(rank, PassKind::input_gradient);
     if (pass) best = {pass->kind, pass->chunk, pass->microbatch, gradient_ready(rank, pass->chunk, pass->microbatch)};
@@ -132,11 +132,11 @@ Candidate Greedy::best_gradient(int rank) {
 
 // Of the forward passes that memory allows: chunk c leaves room for one pass of each later chunk, so that the oldest
 // microbatch can always go on to the loss and come back, and nothing ever waits for memory for good.
-Candidate Greedy::best_forward(int rank) {
-  Candidate best{PassKind::forward, -1, -1, never};
+NextPass Greedy::best_forward(int rank) {
+  NextPass best{PassKind::forward, -1, -1, never};
   if (keeps_order_) {
     const Pass* pass = next_kept(rank, PassKind::forward);
-    if (!pass || ranks_[rank].held + 1 > ranks_[rank].cap + tolerance) return best;
+    if (!pass || ranks_[rank].held + 1 > ranks_[rank].cap + memory_tolerance) return best;
     const int stage = schedule_.placement[rank][pass->chunk];
     return {pass->kind, pass->chunk, pass->microbatch, arrival(rank, PassKind::forward, stage - 1, pass->microbatch)};
   }
@@ -144,7 +144,7 @@ Candidate Greedy::best_forward(int rank) {
     const int chunk = preference_.later_chunk_first ? chunks() - 1 - i : i;
     const int microbatch = ranks_[rank].forwards[chunk];
     if (microbatch == schedule_.microbatches) continue;
-    if (ranks_[rank].held + (chunks() - chunk) > ranks_[rank].cap + tolerance) continue;
+    if (ranks_[rank].held + (chunks() - chunk) > ranks_[rank].cap + memory_tolerance) continue;
     const int stage = schedule_.placement[rank][chunk];
     const double ready = arrival(rank, PassKind::forward, stage - 1, microbatch);
     if (ready < best.ready) best = {PassKind::forward, chunk, microbatch, ready};
@@ -152,11 +152,11 @@ Candidate Greedy::best_forward(int rank) {
   return best;
 }
 
-Candidate Greedy::choose(int rank, double now) {
+NextPass Greedy::choose(int rank, double now) {
   Rank& state = ranks_[rank];
-  const Candidate gradient = best_gradient(rank);
+  const NextPass gradient = best_gradient(rank);
   if (gradient.ready <= now) return gradient;
-  const Candidate forward = best_forward(rank);
+  const NextPass forward = best_forward(rank);
   const auto soon = [&](double part, double of) { return gradient.ready < now + part * of; };
   if (forward.ready <= now && !soon(preference_.hold, length(rank, PassKind::forward, forward.chunk))) return forward;
   const double next = forward.ready <= now ? gradient.ready : std::min(gradient.ready, forward.ready);
@@ -168,7 +168,7 @@ Candidate Greedy::choose(int rank, double now) {
   return {PassKind::forward, -1, -1, next};  // wait
 }
 
-void Greedy::start(int rank, double now, const Candidate& candidate) {
+void Greedy::start(int rank, double now, const NextPass& candidate) {
   Rank& state = ranks_[rank];
   const int chunk = candidate.chunk;
   const int stage = schedule_.placement[rank][chunk];
@@ -209,7 +209,7 @@ std::optional<GreedyResult> Greedy::run() {
     if (rank < 0) break;
     const double now = ranks_[rank].wake;
     if (now == never) return std::nullopt;
-    const Candidate candidate = choose(rank, now);
+    const NextPass candidate = choose(rank, now);
     if (candidate.exists()) {
       start(rank, now, candidate);
     } else {

@@ -62,7 +62,7 @@ std::optional<Steps> with_pauses(const std::array<int, 4>& leg, int ranks) {
   return best;
 }
 
-struct Pattern {
+struct OrderPattern {
   std::vector<VBlock> blocks;
   int memory;  // activations of a chunk, at most
   int length;  // slots until a microbatch is through
@@ -70,7 +70,7 @@ struct Pattern {
 
 // Slots that activations are held, over the slots after which the next microbatch's are: so many are held at once. The
 // weight gradients take the next of the two free slots in six.
-Pattern pattern_of(std::vector<VBlock> blocks) {
+OrderPattern pattern_of(std::vector<VBlock> blocks) {
   int held = 0;
   for (const VBlock& block : blocks) {
     held = std::max(held, (block[3] - block[0] + block_length) / block_length +
@@ -83,7 +83,7 @@ Pattern pattern_of(std::vector<VBlock> blocks) {
 }  // namespace
 
 std::vector<Schedule> v_pattern_schedules(const ScheduleShape& shape, double memory_cap, std::size_t most) {
-  std::vector<Pattern> patterns;
+  std::vector<OrderPattern> patterns;
   std::array<int, 4> leg{};
   for (leg[0] = 1; leg[0] <= most_slots; ++leg[0]) {
     for (leg[1] = 1; leg[1] <= most_slots; ++leg[1]) {
@@ -91,18 +91,18 @@ std::vector<Schedule> v_pattern_schedules(const ScheduleShape& shape, double mem
         for (leg[3] = 1; leg[3] <= most_slots; ++leg[3]) {
           const std::optional<Steps> steps = with_pauses(leg, shape.ranks);
           if (!steps) continue;
-          Pattern pattern = pattern_of(blocks_of(*steps, shape.ranks));
+          OrderPattern pattern = pattern_of(blocks_of(*steps, shape.ranks));
           if (pattern.memory <= memory_cap) patterns.push_back(std::move(pattern));
         }
       }
     }
   }
-  std::stable_sort(patterns.begin(), patterns.end(), [](const Pattern& a, const Pattern& b) {
+  std::stable_sort(patterns.begin(), patterns.end(), [](const OrderPattern& a, const OrderPattern& b) {
     return a.memory != b.memory ? a.memory > b.memory : a.length < b.length;
   });
   if (patterns.size() > most) patterns.resize(most);
   std::vector<Schedule> schedules;
-  for (const Pattern& pattern : patterns) schedules.push_back(v_pattern_schedule(shape, pattern.blocks));
+  for (const OrderPattern& pattern : patterns) schedules.push_back(v_pattern_schedule(shape, pattern.blocks));
   return schedules;
 }
 

@@ -29,7 +29,7 @@ class Items {
 };
 
 // Quoted where YAML could take it for something else.
-std::string quoted(const std::string& text) {
+std::string yaml_word(const std::string& text) {
   const bool plain = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == std::string::npos;
   if (plain && text.find_first_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == 0) return text;
   std::string result = "'";
@@ -83,7 +83,7 @@ std::string experts_text(const Experts& e) {
 
 std::string to_yaml(const ModelSpec& model) {
   Items items;
-  items.add("name", quoted(model.name));
+  items.add("name", yaml_word(model.name));
   items.add("layers", model.layers);
   items.add("hidden", model.hidden);
   items.add("vocabulary", model.vocabulary);

@@ -8,7 +8,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-std::string quoted(const std::string& text) {
+std::string in_double_quotes(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) out += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
   return out + "\"";
@@ -90,12 +90,12 @@ std::string overlap_of(const Overlap& o) {
 
 std::string to_yaml(const ParallelPlan& p) {
   std::string out;
-  line(out, "name", quoted(p.name));
+  line(out, "name", in_double_quotes(p.name));
   line(out, "parallel", parallel_of(p.parallel));
   line(out, "batch", flow({{"global_sequences", whole(p.batch.global_sequences)},
                            {"microbatch_sequences", whole(p.batch.microbatch_sequences)},
                            {"sequence_length", whole(p.batch.sequence_length)}}));
-  line(out, "schedule", quoted(p.schedule));
+  line(out, "schedule", in_double_quotes(p.schedule));
   if (!p.stage_layers.empty()) line(out, "stage_layers", fmt::format("[{}]", fmt::join(p.stage_layers, ", ")));
   line(out, "precision", precision_of(p.precision));
   const auto attention = p.kernels.attention;
@@ -113,7 +113,7 @@ std::string to_yaml(const ParallelPlan& p) {
   line(out, "overlap", overlap_of(p.overlap));
   line(out, "sms", flow({{"communication", whole(p.sms.communication)},
                          {"policy", p.sms.policy == SmUse::Sharing::shared ? "shared" : "partition"}}));
-  line(out, "routing", flow({{"balance", quoted(p.routing.balance)}, {"max_nodes", whole(p.routing.max_nodes)}}));
+  line(out, "routing", flow({{"balance", in_double_quotes(p.routing.balance)}, {"max_nodes", whole(p.routing.max_nodes)}}));
   line(out, "memory", flow({{"context", bytes(p.memory.context)},
                             {"communicator", bytes(p.memory.communicator)},
                             {"fragmentation", fmt::format("{}", p.memory.fragmentation)}}));

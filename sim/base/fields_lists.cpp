@@ -23,7 +23,7 @@ void Fields::texts(std::string_view key, std::vector<std::string>& into, Need ne
       std::string_view part = rest.substr(0, comma);
       while (part.starts_with(' ')) part.remove_prefix(1);
       while (part.ends_with(' ')) part.remove_suffix(1);
-      if (part.empty()) return problem(key, fmt::format("{} has an empty item", quoted(found->value.Scalar())));
+      if (part.empty()) return problem(key, fmt::format("{} has an empty item", in_quotes(found->value.Scalar())));
       values.emplace_back(part);
       if (comma == std::string_view::npos) break;
       rest.remove_prefix(comma + 1);

@@ -25,7 +25,7 @@ inline std::string_view form_of(const YAML::Node& node) {
 }
 
 // Long values are cut in messages.
-inline std::string quoted(std::string_view text) {
+inline std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMost = 60;
   return fmt::format("\"{}{}\"", text.substr(0, kMost), text.size() > kMost ? "..." : "");
 }
@@ -36,9 +36,9 @@ std::optional<std::string> parse_integer(std::string_view text, Integer& into, I
   Integer value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::invalid_argument || end != text.data() + text.size()) {
-    return fmt::format("{} is not a whole number", quoted(text));
+    return fmt::format("{} is not a whole number", in_quotes(text));
   }
-  if (error == std::errc::result_out_of_range) return fmt::format("{} is out of range", quoted(text));
+  if (error == std::errc::result_out_of_range) return fmt::format("{} is out of range", in_quotes(text));
   if (value < min) return fmt::format("{} is too small; at least {}", value, min);
   if (value > max) return fmt::format("{} is too large; at most {}", value, max);
   into = value;

@@ -39,7 +39,7 @@ void Fields::number(std::string_view key, double& into, Need need, double min, d
     double value = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
     if (error != std::errc() || end != text->data() + text->size() || !std::isfinite(value)) {
-      return problem(key, fmt::format("{} is not a number", quoted(*text)));
+      return problem(key, fmt::format("{} is not a number", in_quotes(*text)));
     }
     if (value < min || value > max) return problem(key, fmt::format("{} is not between {} and {}", value, min, max));
     into = value;
@@ -53,7 +53,7 @@ void Fields::boolean(std::string_view key, bool& into, Need need) {
   if (given && !text) return;
   if (text) {
     if (*text != "true" && *text != "false") {
-      return problem(key, fmt::format("{} is neither true nor false", quoted(*text)));
+      return problem(key, fmt::format("{} is neither true nor false", in_quotes(*text)));
     }
     into = *text == "true";
   }
@@ -75,7 +75,7 @@ void Fields::choice(std::string_view key, std::string& into, const std::vector<s
   if (text) {
     if (std::find(allowed.begin(), allowed.end(), *text) == allowed.end()) {
       const std::string near = nearest(*text, {allowed.begin(), allowed.end()});
-      return problem(key, fmt::format("{} is not one of {}{}", quoted(*text), fmt::join(allowed, ", "),
+      return problem(key, fmt::format("{} is not one of {}{}", in_quotes(*text), fmt::join(allowed, ", "),
                                       near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     }
     into = *text;
@@ -103,7 +103,7 @@ void Fields::quantity(std::string_view key, Quantity& into, Need need,
     if (!value && error == std::errc() && end == written->data() + written->size()) {
       return problem(key, fmt::format("{} has no unit; write {}", *written, wanted));
     }
-    if (!value) return problem(key, fmt::format("{} is not {}", quoted(*written), wanted));
+    if (!value) return problem(key, fmt::format("{} is not {}", in_quotes(*written), wanted));
     if (value->value < 0) return problem(key, fmt::format("{} is negative", *written));
     if (value->value == 0 && !zero_allowed) return problem(key, fmt::format("{} must be more than zero", *written));
     into = *value;

@@ -4,14 +4,14 @@
 namespace stepsim {
 namespace {
 
-constexpr double kMost = 1e5;
+constexpr double kLargest = 1e5;
 
 void read_gemm(Fields& of_kind, std::string_view precision, bool grouped, GemmRates& rates) {
   Fields f = of_kind.mapping(precision, required());
   if (!of_kind.has(precision)) return;
   f.number("peak_fraction", rates.peak_fraction, required(), 1e-3, 2);
-  f.number("fill", rates.fill, required(), 0, kMost);
-  f.number("edge", rates.edge, required(), 0, kMost);
+  f.number("fill", rates.fill, required(), 0, kLargest);
+  f.number("edge", rates.edge, required(), 0, kLargest);
   f.number("overlap", rates.overlap, required(), 1, 100);
   f.time("start", rates.start, required());
   if (grouped) {
@@ -35,10 +35,10 @@ void read_direction(Fields& passes, std::string_view direction, AttentionRates& 
   Fields f = passes.mapping(direction, required());
   if (!passes.has(direction)) return;
   f.number("peak_fraction", rates.peak_fraction, required(), 1e-3, 2);
-  f.number("score", rates.score, required(), 0, kMost);
-  f.number("fill", rates.fill, required(), 0, kMost);
+  f.number("score", rates.score, required(), 0, kLargest);
+  f.number("fill", rates.fill, required(), 0, kLargest);
   f.number("wide", rates.wide, required(), 1e-3, 2);
-  f.number("tile", rates.tile, required(), 1, kMost);
+  f.number("tile", rates.tile, required(), 1, kLargest);
   f.time("start", rates.start, required());
   f.finish();
 }

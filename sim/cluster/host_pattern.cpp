@@ -8,7 +8,7 @@
 namespace stepsim {
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 31;  // of any intermediate value: no overflow, and no host so far
+constexpr std::int64_t kMostHosts = std::int64_t{1} << 31;  // of any intermediate value: no overflow, and no host so far
 
 // sum: product {+|- product}; product: factor {*|/|% factor}; factor: number, name, (sum).
 class Expression {
@@ -41,7 +41,7 @@ class Expression {
   }
 
   std::int64_t bounded(std::int64_t value) const {
-    if (value > kMost || value < -kMost) fail("is too large");
+    if (value > kMostHosts || value < -kMostHosts) fail("is too large");
     return value;
   }
 

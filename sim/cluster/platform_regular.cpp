@@ -8,7 +8,7 @@
 namespace stepsim {
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 22;  // hosts, and cables
+constexpr std::int64_t kMostHosts = std::int64_t{1} << 22;  // hosts, and cables
 
 // "4,4,4": whole numbers of at least 1; empty when it is anything else.
 std::vector<int> numbers_of(std::string_view text) {
@@ -17,7 +17,7 @@ std::vector<int> numbers_of(std::string_view text) {
     const std::string_view part = text.substr(0, text.find(','));
     int value = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size() || value < 1 || value > kMost) return {};
+    if (error != std::errc() || end != part.data() + part.size() || value < 1 || value > kMostHosts) return {};
     numbers.push_back(value);
     if (part.size() == text.size()) return numbers;
     text.remove_prefix(part.size() + 1);
@@ -35,11 +35,11 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 
 std::int64_t bounded_product(const std::vector<int>& factors) {
   std::int64_t product = 1;
-  for (const int factor : factors) product = std::min(product * factor, kMost + 1);
+  for (const int factor : factors) product = std::min(product * factor, kMostHosts + 1);
   return product;
 }
 
-// All levels' cables together, or more than kMost where there are many.
+// All levels' cables together, or more than kMostHosts where there are many.
 std::int64_t cables_of(const FatTreeShape& shape) {
   std::int64_t sum = 0;
   for (std::size_t level = 0; level < shape.children.size(); ++level) {
@@ -47,7 +47,7 @@ std::int64_t cables_of(const FatTreeShape& shape) {
     factors.insert(factors.end(), shape.parents.begin(),
                    shape.parents.begin() + static_cast<std::ptrdiff_t>(level) + 1);
     factors.push_back(shape.cables[level]);
-    sum = std::min(sum + bounded_product(factors), kMost + 1);
+    sum = std::min(sum + bounded_product(factors), kMostHosts + 1);
   }
   return sum;
 }
@@ -94,7 +94,7 @@ void PlatformReader::read_regular(pugi::xml_node element, ZoneId zone, std::stri
                                      "2;4,4;1,2;1,2",
                                      text));
   }
-  if (cables_of(*shape) > kMost) {
+  if (cables_of(*shape) > kMostHosts) {
     return file_.problem(element, "topo_parameters", "describes more cables than can be simulated");
   }
   if (fits(bounded_product(shape->children))) zone_at(zone).regular = make_fat_tree(*shape, make);

@@ -5,19 +5,13 @@
 #include <cassert>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/csv.hpp"
 #include "sim/report/json.hpp"
 #include "sim/report/table.hpp"
 #include "sim/report/words.hpp"
 
 namespace stepsim {
 namespace {
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
 
 double number(const Cell& cell) {
   const auto* value = std::get_if<double>(&cell);

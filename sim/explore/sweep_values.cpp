@@ -90,7 +90,7 @@ class Range {
     f_.text(key, text, due ? required() : or_default("not given"));
     if (f_.problems() > before) return std::nullopt;
     const std::optional<Amount> parsed = amount_from(text);
-    if (!parsed) f_.problem(key, fmt::format("{} is neither a number nor a quantity such as 50GBps", quoted(text)));
+    if (!parsed) f_.problem(key, fmt::format("{} is neither a number nor a quantity such as 50GBps", in_quotes(text)));
     return parsed;
   }
 

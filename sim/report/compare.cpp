@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "sim/report/comparison.hpp"
+#include "sim/base/csv.hpp"
 #include "sim/report/derived.hpp"
 #include "sim/report/json.hpp"
 #include "sim/report/table.hpp"
@@ -13,14 +14,6 @@
 
 namespace stepsim {
 namespace {
-
-// "a", "b,c" -> "a", "\"b,c\"" (RFC 4180).
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
 
 std::string whole_percent(double share) {
   return fmt::format("{:.0f}", 100 * share + 0.0);

@@ -17,11 +17,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Rows of thousands of ranks and links that are alike would fill the page with copies.
-constexpr std::size_t most_rows = 512;
+constexpr std::size_t most_shown = 512;
 
 Report shortened(Report report) {
   report.critical_path.parts.clear();  // the timeline holds the path
-  if (report.ranks.size() > most_rows) {
+  if (report.ranks.size() > most_shown) {
     std::map<int, std::vector<std::pair<std::string, double>>> memory;
     for (std::size_t r = 0; r < report.facts.memory.size(); ++r) memory[report.ranks[r].rank] = report.facts.memory[r];
     report.ranks = rank_kinds(report);
@@ -30,12 +30,12 @@ Report shortened(Report report) {
       if (memory.contains(row.rank)) report.facts.memory.push_back(memory.at(row.rank));
     }
   }
-  if (report.waits.size() > most_rows) {
+  if (report.waits.size() > most_shown) {
     std::stable_sort(report.waits.begin(), report.waits.end(),
                      [](const WaitRow& a, const WaitRow& b) { return a.wait_s > b.wait_s; });
-    report.waits.resize(most_rows);
+    report.waits.resize(most_shown);
   }
-  if (report.links.size() > most_rows) report.links = link_kinds(report);
+  if (report.links.size() > most_shown) report.links = link_kinds(report);
   return report;
 }
 

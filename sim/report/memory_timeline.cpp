@@ -17,18 +17,23 @@ struct Window {
   }
 };
 
-// When each part of a microbatch's work in a chunk computes: forward, backward without weight gradients, weight gradients.
-enum Part : std::size_t { kForward, kInput, kWeight, kNone };
+// When each part of a microbatch's work in a chunk computes: forward, backward without weight gradients, weight
+// gradients.
+enum PassPart : std::size_t { kForward, kInput, kWeight, kNone };
 using Windows = std::map<std::pair<int, int>, std::array<Window, 3>>;  // [chunk, microbatch]
 
-Part part_of(Phase phase) {
+PassPart part_of(Phase phase) {
   switch (phase) {
-    case Phase::forward: return kForward;
+    case Phase::forward:
+      return kForward;
     case Phase::recompute:
     case Phase::backward:
-    case Phase::input_gradient: return kInput;
-    case Phase::weight_gradient: return kWeight;
-    default: return kNone;
+    case Phase::input_gradient:
+      return kInput;
+    case Phase::weight_gradient:
+      return kWeight;
+    default:
+      return kNone;
   }
 }
 
@@ -36,7 +41,7 @@ Windows windows_of(const Program& program, const std::vector<Span>& spans) {
   Windows windows;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    const Part part = part_of(op.tags.phase);
+    const PassPart part = part_of(op.tags.phase);
     if (op.kind != OpKind::compute || op.tags.chunk < 0 || op.tags.microbatch < 0 || part == kNone) continue;
     windows[{op.tags.chunk, op.tags.microbatch}][part].take(spans[i]);
   }
@@ -116,8 +121,8 @@ Points thinned(const Points& points, int most) {
 
 }  // namespace
 
-std::vector<MemoryTimeline> memory_timeline(const StepGraph& graph, const Timeline& timeline, const std::vector<PassMemory>& passes,
-                                            int most_points) {
+std::vector<MemoryTimeline> memory_timeline(const StepGraph& graph, const Timeline& timeline,
+                                            const std::vector<PassMemory>& passes, int most_points) {
   std::vector<MemoryTimeline> result;
   std::vector<bool> seen(passes.size(), false);
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {

@@ -8,7 +8,7 @@
 namespace stepsim {
 namespace {
 
-constexpr std::size_t most_rows = 24;  // of kinds that differ
+constexpr std::size_t most_kinds = 24;  // of kinds that differ
 constexpr std::size_t most_steps = 4;  // of one reason: its beginning and its root are always told
 
 std::string reason_of(const RankKind& kind) {
@@ -49,14 +49,14 @@ std::string folding_text(const FoldingReasons& reasons) {
   text += "Largest kind of each program\n" + table.text();
   if (differ.empty()) return text + "All ranks of a program are alike.\n";
   text += "Ranks that differ from the largest kind of their program\n";
-  for (std::size_t i = 0; i < std::min(most_rows, differ.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(most_kinds, differ.size()); ++i) {
     const RankKind& kind = *differ[i];
     text += wrap(fmt::format("  rank {}{}, unlike rank {}: {}", kind.first,
                              kind.count == 1 ? "" : fmt::format(" and {} alike", number_text(kind.count - 1)), kind.unlike,
                              reason_of(kind)),
                  page_width, 4) + "\n";
   }
-  if (differ.size() > most_rows) text += fmt::format("  ({} more kinds)\n", number_text(static_cast<double>(differ.size() - most_rows)));
+  if (differ.size() > most_kinds) text += fmt::format("  ({} more kinds)\n", number_text(static_cast<double>(differ.size() - most_kinds)));
   return text;
 }
 

@@ -102,15 +102,15 @@ std::string fitted(const std::vector<StageMemory>& stages, std::size_t shown, co
 }
 
 std::string section(const Report& report, const Ranks& ranks, const std::string& title) {
-  constexpr std::size_t most_rows = 16;
+  constexpr std::size_t most_stages = 16;
   const auto kinds = names_of(ranks);
   auto stages = stages_of(report, ranks, kinds);
   if (stages.empty() || kinds.empty()) return "";
-  if (stages.size() > most_rows) {  // the fullest
+  if (stages.size() > most_stages) {  // the fullest
     std::stable_sort(stages.begin(), stages.end(),
                      [](const StageMemory& a, const StageMemory& b) { return a.total() > b.total(); });
   }
-  const std::size_t shown = std::min(most_rows, stages.size());
+  const std::size_t shown = std::min(most_stages, stages.size());
   std::string text = title + "\n" + fitted(stages, shown, kinds);
   if (stages.size() > shown)
     text += fmt::format("  (the fullest; {} more not shown; --json has all)\n", stages.size() - shown);

@@ -26,7 +26,7 @@ std::string event_text(const PathEvent& event) {
 
 std::string overlap_section(const Report& report) {
   if (report.overlap.empty()) return "";
-  constexpr std::size_t most_rows = 16;
+  constexpr std::size_t most_items = 16;
   Table table({{"communication", true, true},
                {"dimension", true, true},
                {"hidden, free"},
@@ -34,7 +34,7 @@ std::string overlap_section(const Report& report) {
                {"exposed, free"},
                {"exposed, paid"},
                {"slack"}});
-  const std::size_t shown = std::min(most_rows, report.overlap.size());
+  const std::size_t shown = std::min(most_items, report.overlap.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const OverlapRow& row = report.overlap[i];
     table.row({row.name, row.dimension, seconds_text(row.hidden_free_s), seconds_text(row.hidden_critical_s),

@@ -11,7 +11,7 @@
 namespace stepsim {
 namespace {
 
-constexpr std::size_t most_rows = 8;
+constexpr std::size_t most_causes = 8;
 constexpr double noise = 1e-6;  // of the step: below this nobody waits for anybody
 
 struct Cause {
@@ -61,7 +61,7 @@ std::string waits_section(const Report& report) {
   const std::vector<Cause> causes = causes_of(report);
   if (causes.empty()) return "";
   Table table({{"rank"}, {"alike"}, {"stage"}, {"speed"}, {"GPUs that wait for it"}, {"their stages", true, true}, {"longest"}, {"GPU-seconds"}});
-  const std::size_t shown = std::min(most_rows, causes.size());
+  const std::size_t shown = std::min(most_causes, causes.size());
   double left = 0;
   for (std::size_t i = shown; i < causes.size(); ++i) left += causes[i].sum;
   for (std::size_t i = 0; i < shown; ++i) {

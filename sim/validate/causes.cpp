@@ -10,14 +10,14 @@
 namespace stepsim {
 namespace {
 
-struct Part {
+struct StepPart {
   std::string name;
   double share = 0;  // of the predicted step
 };
 
 // Compute, exposed communication by dimension, wait, bubble; largest first.
-std::vector<Part> parts_of(const RunResult& r) {
-  std::vector<Part> parts = {{"compute", r.parts.compute_s / r.predicted_s},
+std::vector<StepPart> parts_of(const RunResult& r) {
+  std::vector<StepPart> parts = {{"compute", r.parts.compute_s / r.predicted_s},
                              {"wait", r.parts.wait_s / r.predicted_s},
                              {"bubble", r.parts.bubble_s / r.predicted_s}};
   double by_dimension = 0;
@@ -27,12 +27,12 @@ std::vector<Part> parts_of(const RunResult& r) {
     const double share = r.parts.exposed_s * r.parts.exposed_by_dimension[d] / by_dimension / r.predicted_s;
     parts.push_back({fmt::format("exposed {} communication", to_text(static_cast<Dimension>(d))), share});
   }
-  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.share > b.share; });
+  std::sort(parts.begin(), parts.end(), [](const StepPart& a, const StepPart& b) { return a.share > b.share; });
   return parts;
 }
 
 double share_of(const RunResult& r, const std::string& name) {
-  for (const Part& p : parts_of(r)) {
+  for (const StepPart& p : parts_of(r)) {
     if (p.name == name) return p.share;
   }
   return 0;
@@ -43,7 +43,7 @@ std::string companion(const std::vector<const RunResult*>& family) {
   if (family.size() < 6) return "";
   std::map<std::string, bool> names;
   for (const RunResult* r : family) {
-    for (const Part& p : parts_of(*r)) names[p.name] = true;
+    for (const StepPart& p : parts_of(*r)) names[p.name] = true;
   }
   std::string best;
   double strongest = 0.6;  // below that nothing is said
@@ -63,7 +63,7 @@ std::string companion(const std::vector<const RunResult*>& family) {
 }
 
 std::string cause_of(const RunResult& r, const std::string& family) {
-  const std::vector<Part> parts = parts_of(r);
+  const std::vector<StepPart> parts = parts_of(r);
   std::string text = fmt::format("{} {:.0f} %", parts[0].name, 100 * parts[0].share);
   for (std::size_t i = 1; i < parts.size() && i < 3 && parts[i].share > 0.02; ++i) {
     text += fmt::format(", {} {:.0f} %", parts[i].name, 100 * parts[i].share);

@@ -4,17 +4,11 @@
 
 #include <iterator>
 
+#include "sim/base/csv.hpp"
 #include "sim/validate/validation.hpp"
 
 namespace stepsim {
 namespace {
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
 
 std::string number(double value) { return fmt::format("{:.6g}", value); }
 
@@ -37,7 +31,7 @@ std::string to_csv(const Validation& v) {
     cells.push_back(r.cause);
     cells.push_back(fmt::format("{}", fmt::join(r.assumptions, " ")));
     cells.push_back(fmt::format("{}", fmt::join(r.problems, "; ")));
-    for (std::string& cell : cells) cell = quoted(cell);
+    for (std::string& cell : cells) cell = csv_cell(cell);
     text += fmt::format("{}\n", fmt::join(cells, ","));
   }
   return text;

@@ -5,7 +5,7 @@
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_check {
 
 struct Arguments {
   InputArguments inputs;
@@ -39,8 +39,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_check
 
-Verb check_verb() { return {"check", "read and check the inputs, simulate nothing", declare}; }
+Verb check_verb() { return {"check", "read and check the inputs, simulate nothing", verb_check::declare}; }
 
 }  // namespace stepsim

@@ -7,7 +7,7 @@
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_compare {
 
 struct Arguments {
   std::vector<std::string> experiments, vary;
@@ -69,8 +69,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_compare
 
-Verb compare_verb() { return {"compare", "simulate several experiments: a row each, and the winner", declare}; }
+Verb compare_verb() { return {"compare", "simulate several experiments: a row each, and the winner", verb_compare::declare}; }
 
 }  // namespace stepsim

@@ -12,7 +12,7 @@
 #include "workloads/plan_schedule.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_list {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;  // name, about
 
@@ -90,8 +90,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [what, program] { return run(*what, program); };
 }
 
-}  // namespace
+}  // namespace verb_list
 
-Verb list_verb() { return {"list", "what is shipped and built in", declare}; }
+Verb list_verb() { return {"list", "what is shipped and built in", verb_list::declare}; }
 
 }  // namespace stepsim

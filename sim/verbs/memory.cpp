@@ -5,7 +5,7 @@
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_memory {
 
 struct Arguments {
   InputArguments inputs;
@@ -30,10 +30,10 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_memory
 
 Verb memory_verb() {
-  return {"memory", "what stands in each GPU's memory, and what would make a plan fit; simulates nothing", declare};
+  return {"memory", "what stands in each GPU's memory, and what would make a plan fit; simulates nothing", verb_memory::declare};
 }
 
 }  // namespace stepsim

@@ -11,7 +11,7 @@
 #include "workloads/layers.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_model {
 
 struct Arguments {
   InputArguments inputs;
@@ -114,8 +114,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_model
 
-Verb model_verb() { return {"model", "parameters and FLOPs of a model, without a cluster or a plan", declare}; }
+Verb model_verb() { return {"model", "parameters and FLOPs of a model, without a cluster or a plan", verb_model::declare}; }
 
 }  // namespace stepsim

@@ -7,7 +7,7 @@
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_results {
 
 struct Arguments {
   std::string store;
@@ -63,8 +63,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_results
 
-Verb results_verb() { return {"results", "filter and export what a sweep or search has stored", declare}; }
+Verb results_verb() { return {"results", "filter and export what a sweep or search has stored", verb_results::declare}; }
 
 }  // namespace stepsim

@@ -9,7 +9,7 @@
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_run {
 
 struct Arguments {
   InputArguments inputs;
@@ -72,8 +72,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_run
 
-Verb run_verb() { return {"run", "simulate one training step and report", declare}; }
+Verb run_verb() { return {"run", "simulate one training step and report", verb_run::declare}; }
 
 }  // namespace stepsim

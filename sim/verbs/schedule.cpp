@@ -15,7 +15,7 @@
 #include "workloads/schedule_drawing.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_schedule {
 
 constexpr int kWidth = 100;  // columns of a terminal
 
@@ -170,10 +170,10 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_schedule
 
 Verb schedule_verb() {
-  return {"schedule", "the order of passes: a row a rank, a column a slot", declare};
+  return {"schedule", "the order of passes: a row a rank, a column a slot", verb_schedule::declare};
 }
 
 }  // namespace stepsim

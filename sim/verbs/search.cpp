@@ -11,7 +11,7 @@
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_search {
 
 struct Arguments {
   InputArguments inputs;
@@ -53,18 +53,18 @@ std::vector<Request> requests_of(const SearchSpace& space, const SearchResult& r
   return requests;
 }
 
-std::string quoted(const std::string& word) {
+std::string shell_word(const std::string& word) {
   return word.find_first_of(" []{}*?'\"$") == std::string::npos ? word : "'" + word + "'";
 }
 
 std::string command_of(const Request& request) {
   std::string text = "stepsim run";
-  if (!request.experiment.empty()) text += " " + quoted(request.experiment);
+  if (!request.experiment.empty()) text += " " + shell_word(request.experiment);
   for (const auto& [option, value] : {std::pair("model", request.model), std::pair("cluster", request.cluster),
                                       std::pair("plan", request.plan), std::pair("scenario", request.scenario)}) {
-    if (!value.empty()) text += fmt::format(" --{} {}", option, quoted(value));
+    if (!value.empty()) text += fmt::format(" --{} {}", option, shell_word(value));
   }
-  for (const std::string& set : request.overrides) text += fmt::format(" \\\n  --set {}", quoted(set));
+  for (const std::string& set : request.overrides) text += fmt::format(" \\\n  --set {}", shell_word(set));
   return text;
 }
 
@@ -134,8 +134,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_search
 
-Verb search_verb() { return {"search", "the best plan for a model on a cluster, and why the others lose", declare}; }
+Verb search_verb() { return {"search", "the best plan for a model on a cluster, and why the others lose", verb_search::declare}; }
 
 }  // namespace stepsim

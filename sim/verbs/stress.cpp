@@ -7,7 +7,7 @@
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_stress {
 
 struct Arguments {
   std::vector<std::string> experiments;
@@ -60,8 +60,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_stress
 
-Verb stress_verb() { return {"stress", "many random scenarios: distribution of the step, worst case, who suffers least", declare}; }
+Verb stress_verb() { return {"stress", "many random scenarios: distribution of the step, worst case, who suffers least", verb_stress::declare}; }
 
 }  // namespace stepsim

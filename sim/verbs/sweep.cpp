@@ -13,7 +13,7 @@
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_sweep {
 
 struct Arguments {
   std::string spec, store, shard;
@@ -183,8 +183,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_sweep
 
-Verb sweep_verb() { return {"sweep", "vary keys of an experiment: a stored row a point", declare}; }
+Verb sweep_verb() { return {"sweep", "vary keys of an experiment: a stored row a point", verb_sweep::declare}; }
 
 }  // namespace stepsim

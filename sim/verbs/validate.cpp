@@ -4,7 +4,7 @@
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_validate {
 
 struct Arguments {
   ValidationRequest request;
@@ -43,8 +43,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_validate
 
-Verb validate_verb() { return {"validate", "published runs, rebuilt and simulated, against what was measured", declare}; }
+Verb validate_verb() { return {"validate", "published runs, rebuilt and simulated, against what was measured", verb_validate::declare}; }
 
 }  // namespace stepsim

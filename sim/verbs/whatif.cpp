@@ -5,7 +5,7 @@
 #include "sim/whatif.hpp"
 
 namespace stepsim {
-namespace {
+namespace verb_whatif {
 
 struct Arguments {
   InputArguments inputs;
@@ -46,8 +46,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   return [args, program] { return run(*args, program); };
 }
 
-}  // namespace
+}  // namespace verb_whatif
 
-Verb whatif_verb() { return {"whatif", "what would help: one change at a time, simulated and ranked", declare}; }
+Verb whatif_verb() { return {"whatif", "what would help: one change at a time, simulated and ranked", verb_whatif::declare}; }
 
 }  // namespace stepsim

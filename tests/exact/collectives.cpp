@@ -6,7 +6,7 @@
 #include "support/shipped.hpp"
 
 namespace stepsim {
-namespace {
+namespace collectives_test {
 
 const ClusterSpec& cluster() {
   static const ClusterSpec spec = testing::shipped("deepseek-v3-1f1b").cluster;
@@ -98,5 +98,5 @@ TEST(Collectives, TokensReachTheNodesOfTheirExperts) {
   EXPECT_LT(nic_copies("pairwise", 128, 2), nic_copies("pairwise", 128, 0));
 }
 
-}  // namespace
+}  // namespace collectives_test
 }  // namespace stepsim

@@ -11,9 +11,7 @@
 #include "workloads/layers.hpp"
 #include "workloads/model.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::configs_test {
 using samples::find;
 using samples::flops_of;
 using samples::one_gpu;
@@ -28,17 +26,38 @@ struct Published {
 // Of the checkpoints on Hugging Face (their safetensors' totals; GPT-2, GPT-NeoX and Phi-2: without buffers), without
 // multi-token prediction.
 const Published kPublished[] = {
-    {"Llama-2-7B", 6'738'415'616},        {"Llama-3.2-1B", 1'235'814'400},     {"Llama-3.1-8B", 8'030'261'248},
-    {"Llama-3.1-70B", 70'553'706'496},    {"Llama-3.1-405B", 405'853'388'800}, {"Mistral-7B-v0.1", 7'241'732'096},
-    {"Mixtral-8x7B", 46'702'792'704},     {"Mixtral-8x22B", 140'620'634'112},  {"Qwen2.5-0.5B", 494'032'768},
-    {"Qwen2.5-7B", 7'615'616'512},        {"Qwen2.5-72B", 72'706'203'648},     {"Qwen1.5-MoE-A2.7B", 14'315'784'192},
-    {"Qwen3-0.6B", 596'049'920},          {"Qwen3-8B", 8'190'735'360},         {"Qwen3-32B", 32'762'123'264},
-    {"Qwen3-30B-A3B", 30'532'122'624},    {"Qwen3-235B-A22B", 235'093'634'560},
-    {"DeepSeek-V2-Lite", 15'706'484'224}, {"DeepSeek-V2", 235'741'434'880},    {"DeepSeek-V3", 671'026'419'200},
-    {"gpt-oss-20b", 20'914'757'184},      {"gpt-oss-120b", 116'829'156'672},   {"gemma-7b", 8'537'680'896},
-    {"gemma-2-9b", 9'241'705'984},        {"gemma-2-27b", 27'227'128'320},     {"gemma-3-1b", 999'885'952},
-    {"Phi-3-mini-4k", 3'821'079'552},     {"phi-4", 14'659'507'200},           {"phi-2", 2'779'683'840},
-    {"gpt2", 124'439'808},                {"gpt2-xl", 1'557'611'200},          {"gpt-neox-20b", 20'554'567'680},
+    {"Llama-2-7B", 6'738'415'616},
+    {"Llama-3.2-1B", 1'235'814'400},
+    {"Llama-3.1-8B", 8'030'261'248},
+    {"Llama-3.1-70B", 70'553'706'496},
+    {"Llama-3.1-405B", 405'853'388'800},
+    {"Mistral-7B-v0.1", 7'241'732'096},
+    {"Mixtral-8x7B", 46'702'792'704},
+    {"Mixtral-8x22B", 140'620'634'112},
+    {"Qwen2.5-0.5B", 494'032'768},
+    {"Qwen2.5-7B", 7'615'616'512},
+    {"Qwen2.5-72B", 72'706'203'648},
+    {"Qwen1.5-MoE-A2.7B", 14'315'784'192},
+    {"Qwen3-0.6B", 596'049'920},
+    {"Qwen3-8B", 8'190'735'360},
+    {"Qwen3-32B", 32'762'123'264},
+    {"Qwen3-30B-A3B", 30'532'122'624},
+    {"Qwen3-235B-A22B", 235'093'634'560},
+    {"DeepSeek-V2-Lite", 15'706'484'224},
+    {"DeepSeek-V2", 235'741'434'880},
+    {"DeepSeek-V3", 671'026'419'200},
+    {"gpt-oss-20b", 20'914'757'184},
+    {"gpt-oss-120b", 116'829'156'672},
+    {"gemma-7b", 8'537'680'896},
+    {"gemma-2-9b", 9'241'705'984},
+    {"gemma-2-27b", 27'227'128'320},
+    {"gemma-3-1b", 999'885'952},
+    {"Phi-3-mini-4k", 3'821'079'552},
+    {"phi-4", 14'659'507'200},
+    {"phi-2", 2'779'683'840},
+    {"gpt2", 124'439'808},
+    {"gpt2-xl", 1'557'611'200},
+    {"gpt-neox-20b", 20'554'567'680},
 };
 
 TEST(Configs, ParametersAreThePublishedOnes) {
@@ -65,7 +84,8 @@ TEST(Configs, KimiK2) {
   const double h = 7168, expert = 3 * h * 2048;
   const double attention = h * 1536 + 1536.0 * 64 * 192 + h * (512 + 64) + 512.0 * 64 * 256 + 64 * 128 * h;
   const double norms = 2 * h + 1536 + 512;
-  const double total = 2 * 163840 * h + h + 61 * (attention + norms) + 3 * h * 18432 + 60 * (385 * expert + 384 * (h + 1));
+  const double total =
+      2 * 163840 * h + h + 61 * (attention + norms) + 3 * h * 18432 + 60 * (385 * expert + 384 * (h + 1));
   const ParameterCount count = count_parameters(read_config_of("Kimi-K2").model);
   EXPECT_EQ(count.total(), total);
   EXPECT_NEAR(count.total() / 1e12, 1.03, 0.005);
@@ -102,7 +122,8 @@ TEST(Configs, NamesOfLayers) {
     EXPECT_EQ(sparse.has_experts(layer), (layer + 1) % 3 == 0 && layer != 5 && layer != 11) << layer;
   }
   const ModelSpec deepseek = read_config_of("DeepSeek-V3", {{"moe_layer_freq", "2"}}).model;
-  for (int layer = 0; layer < 61; ++layer) EXPECT_EQ(deepseek.has_experts(layer), layer >= 3 && layer % 2 == 0) << layer;
+  for (int layer = 0; layer < 61; ++layer)
+    EXPECT_EQ(deepseek.has_experts(layer), layer >= 3 && layer % 2 == 0) << layer;
 }
 
 TEST(Configs, EveryModelsBlocksHoldItsParameters) {
@@ -110,7 +131,8 @@ TEST(Configs, EveryModelsBlocksHoldItsParameters) {
     const ModelSpec model = read_config_of(name).model;
     const BlockList blocks = make_blocks(model, one_gpu(4096));
     double held = 0;
-    for (int i = 0; i < blocks.size(); ++i) held += blocks.block(i).parameters.dense + blocks.block(i).parameters.expert;
+    for (int i = 0; i < blocks.size(); ++i)
+      held += blocks.block(i).parameters.dense + blocks.block(i).parameters.expert;
     EXPECT_EQ(held, count_parameters(model).total()) << name;
   }
 }
@@ -171,7 +193,9 @@ TEST(Layers, BiasesAreCutAsTheirMatricesAre) {
   const ModelSpec qwen = read_config_of("Qwen2.5-7B").model;
   ModelSpec bare = qwen;
   bare.attention.qkv_bias = false;
-  const auto dense = [&](const ModelSpec& model, int block) { return make_blocks(model, plan).block(block).parameters.dense; };
+  const auto dense = [&](const ModelSpec& model, int block) {
+    return make_blocks(model, plan).block(block).parameters.dense;
+  };
   plan.parallel.tensor = 4;
   EXPECT_EQ(dense(qwen, 1) - dense(bare, 1), (28 + 2 * 4) * 128 / 4);
   // Of GPT-2 the output's and the second FFN's biases stand whole on every tensor rank.
@@ -240,5 +264,4 @@ TEST(Layers, RotaryTurnsAPartOfAHead) {
   EXPECT_EQ(bytes_of(make_blocks(read_config_of("gpt2").model, one_gpu(1024)).block(1).forward, "rope"), 0);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::configs_test

@@ -9,9 +9,7 @@
 #include "sim/report/slack.hpp"
 #include "support/small_graphs.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::critical_path_test {
 using testing::compute;
 using testing::GraphMaker;
 using testing::transfer;
@@ -231,5 +229,4 @@ TEST(Overlap, HiddenYetPaidElsewhere) {
   EXPECT_EQ(rows[0].hidden_free_s + rows[0].exposed_free_s, 0);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::critical_path_test

@@ -5,14 +5,14 @@
 
 #include "support/small_graphs.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::engines_test {
 using namespace testing;
 
 constexpr double kTight = 1e-9;
 
-double run(const StepGraph& graph, const char* engine) { return make_engine(engine)->run(graph).end; }
+double run(const StepGraph& graph, const char* engine) {
+  return make_engine(engine)->run(graph).end;
+}
 
 class Engines : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, Engines, ::testing::Values("ideal", "simgrid"),
@@ -96,9 +96,9 @@ TEST_P(Engines, PartsRunSideBySide) {
   m.rank(m.program({transfer(1, 0, 1e9)}), 1);
   m.group({{0, 0}}, {{a, 1}});
   auto& parts = m.graph.groups[0].patterns[0].parts;
-  parts.push_back({{{b, 2}}, 3, 0, 0, false});      // 3 GB a leg, two legs on 4 GB/s: 1.5 s
-  parts.push_back({{{a, 100}}, 1, 0, 0, true});     // only counted
-  parts.push_back({{}, 0, 0.25, 1e-9, false});      // closed form: 0.25 + 1 s
+  parts.push_back({{{b, 2}}, 3, 0, 0, false});   // 3 GB a leg, two legs on 4 GB/s: 1.5 s
+  parts.push_back({{{a, 100}}, 1, 0, 0, true});  // only counted
+  parts.push_back({{}, 0, 0.25, 1e-9, false});   // closed form: 0.25 + 1 s
   EXPECT_NEAR(run(m.graph, GetParam()), 1.5, kTight);
 }
 
@@ -185,5 +185,4 @@ TEST(Contention, IsMaxMinFair) {
   EXPECT_NEAR(t.spans[0][0].end, 10, kTight);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::engines_test

@@ -1,4 +1,5 @@
 // Faults change a shrunk DeepSeek-V3 step the way arithmetic says.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "sim/report/calls.hpp"
@@ -6,9 +7,7 @@
 #include "support/shipped.hpp"
 #include "support/temp_file.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::fault_steps_test {
 Simulation simulated(const std::vector<std::string>& overrides, const std::string& scenario = "") {
   const test::TempFile file(scenario, ".yaml");
   Request request;
@@ -21,9 +20,15 @@ Simulation simulated(const std::vector<std::string>& overrides, const std::strin
   return simulate(load(request), options);
 }
 
-const std::vector<std::string> kBlocking = {
-    "cluster.nodes=2", "model.layers=4", "plan.parallel.pipeline=1", "plan.parallel.expert=16", "plan.parallel.zero=1",
-    "plan.batch.global_sequences=32", "plan.overlap.expert=blocking", "plan.overlap.reduce=at_end", "plan.overlap.gather_prefetch=0"};
+const std::vector<std::string> kBlocking = {"cluster.nodes=2",
+                                            "model.layers=4",
+                                            "plan.parallel.pipeline=1",
+                                            "plan.parallel.expert=16",
+                                            "plan.parallel.zero=1",
+                                            "plan.batch.global_sequences=32",
+                                            "plan.overlap.expert=blocking",
+                                            "plan.overlap.reduce=at_end",
+                                            "plan.overlap.gather_prefetch=0"};
 
 // 16 GPUs that all meet in every all-to-all; nothing overlaps.
 struct Serial {
@@ -61,7 +66,8 @@ TEST(FaultSteps, AGpuSlowsDownHalfway) {
   const Intervals computing = compute_of(s.usual.graph, s.usual.timeline, 0);
   const double left = length(intersect(computing, {{s.step / 2, s.step}}));
   ASSERT_GT(left, 0.1 * s.step);
-  const Simulation slow = simulated(kBlocking, fmt::format("stragglers: [{{ranks: [5], speed: 0.5, from: {:.17g}s}}]", s.step / 2));
+  const Simulation slow =
+      simulated(kBlocking, fmt::format("stragglers: [{{ranks: [5], speed: 0.5, from: {:.17g}s}}]", s.step / 2));
   EXPECT_NEAR(slow.report.step_time_s, s.step + left, 1e-9 * s.step);
 }
 
@@ -69,7 +75,8 @@ TEST(FaultSteps, AGpuSlowsDownHalfway) {
 // network's share of that rail takes eight times as long.
 TEST(FaultSteps, ASlowRailStretchesEveryCallItBounds) {
   const Serial s;
-  const Simulation slow = simulated(kBlocking, "links: [{match: \"nic0_*\", scale: 0.125}, {match: \"nic8_*\", scale: 0.125}]");
+  const Simulation slow =
+      simulated(kBlocking, "links: [{match: \"nic0_*\", scale: 0.125}, {match: \"nic8_*\", scale: 0.125}]");
   Request request;
   request.experiment = "deepseek-v3-1f1b";
   request.home = STEPSIM_SOURCE_DIR;
@@ -81,7 +88,8 @@ TEST(FaultSteps, ASlowRailStretchesEveryCallItBounds) {
   const auto seconds = [&](const Op& op, double between) {
     const Pattern& pattern = pattern_of(group_of(s.usual.graph, 0, op), op);
     Operation operation = Operation::all_to_all;
-    for (const Algorithm& a : algorithms()) operation = to_text(a.operation) == pattern.operation ? a.operation : operation;
+    for (const Algorithm& a : algorithms())
+      operation = to_text(a.operation) == pattern.operation ? a.operation : operation;
     const bool routed = operation == Operation::all_to_all;
     const TokenRouting routing = routed ? TokenRouting{256, 8, 4} : TokenRouting{};
     const Wires wires{{BytesPerSecond(160e9), Seconds(3.33e-6)}, {BytesPerSecond(between), Seconds(2.8e-6)}, {}};
@@ -104,7 +112,8 @@ TEST(FaultSteps, ASlowRailStretchesEveryCallItBounds) {
 
 // --- a pipeline of two nodes, one microbatch: rank r sends to rank r + 8 and gets its gradient back ---
 
-const std::vector<std::string> kTwoStages = {"cluster.nodes=2", "model.layers=4", "plan.parallel.pipeline=2", "plan.parallel.expert=8",
+const std::vector<std::string> kTwoStages = {"cluster.nodes=2",          "model.layers=4",
+                                             "plan.parallel.pipeline=2", "plan.parallel.expert=8",
                                              "plan.routing.max_nodes=0", "plan.batch.global_sequences=8"};
 constexpr double kMessage = 4096.0 * 7168 * 2;  // bytes: tokens x hidden x BF16
 constexpr double kNic = 50e9;
@@ -113,7 +122,8 @@ constexpr double kNic = 50e9;
 Span message_of(const Simulation& done) {
   const auto& ops = done.graph.programs[done.graph.ranks[0].program].ops;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (ops[i].kind == OpKind::transfer && pattern_of(group_of(done.graph, 0, ops[i]), ops[i]).operation == "point_to_point") {
+    if (ops[i].kind == OpKind::transfer &&
+        pattern_of(group_of(done.graph, 0, ops[i]), ops[i]).operation == "point_to_point") {
       return done.timeline.spans[0][i];
     }
   }
@@ -131,7 +141,8 @@ TEST(FaultSteps, ALinkIsDownForAnInterval) {
   const Span message = message_of(usual);
   const double middle = message.end - kMessage / kNic / 2;
   const Simulation down = simulated(
-      kTwoStages, fmt::format("links: [{{match: \"nic5_up\", down_at: {:.17g}s, up_at: {:.17g}s}}]", middle, middle + 0.01));
+      kTwoStages,
+      fmt::format("links: [{{match: \"nic5_up\", down_at: {:.17g}s, up_at: {:.17g}s}}]", middle, middle + 0.01));
   EXPECT_NEAR(down.report.step_time_s - usual.report.step_time_s, 0.01, 1e-9);
 }
 
@@ -152,10 +163,13 @@ TEST(FaultSteps, FasterWiresAreFasterWhenSlowToo) {
   request.experiment = "deepseek-v3-1f1b";
   request.home = STEPSIM_SOURCE_DIR;
   request.overrides = kTwoStages;
-  const test::TempFile file("links: [{match: \"nic*\", scale: 0.1, from: 1ms, until: 10s}, {match: \"nic*\", latency: 1ms, from: 1ms}]", ".yaml");
+  const test::TempFile file(
+      "links: [{match: \"nic*\", scale: 0.1, from: 1ms, until: 10s}, {match: \"nic*\", latency: 1ms, from: 1ms}]",
+      ".yaml");
   request.scenario = file.path();
   const Inputs in = load(request);
-  const ClusterSpec faster = with_faster(in.cluster, "infiniband", 1000), nearer = with_faster(in.cluster, "latency", 1000);
+  const ClusterSpec faster = with_faster(in.cluster, "infiniband", 1000),
+                    nearer = with_faster(in.cluster, "latency", 1000);
   ASSERT_FALSE(in.cluster.bandwidth_changes.empty());
   for (const auto& [link, changes] : in.cluster.bandwidth_changes) {
     EXPECT_NEAR(faster.bandwidth_changes.at(link)[0].value, 1000 * changes[0].value, 1);
@@ -168,15 +182,18 @@ TEST(FaultSteps, FasterWiresAreFasterWhenSlowToo) {
 
 TEST(FaultSteps, JitterRunsUnfoldedAndRepeats) {
   const std::string jitter = "jitter: {compute_sigma: 0.05, communication_sigma: 0.05, seed: 4}";
-  const Simulation usual = simulated(kTwoStages), one = simulated(kTwoStages, jitter), again = simulated(kTwoStages, jitter);
+  const Simulation usual = simulated(kTwoStages), one = simulated(kTwoStages, jitter),
+                   again = simulated(kTwoStages, jitter);
   EXPECT_EQ(one.report.step_time_s, again.report.step_time_s);
   EXPECT_NE(one.report.step_time_s, usual.report.step_time_s);
-  EXPECT_NE(one.report.step_time_s, simulated(kTwoStages, "jitter: {compute_sigma: 0.05, communication_sigma: 0.05, seed: 5}").report.step_time_s);
+  EXPECT_NE(
+      one.report.step_time_s,
+      simulated(kTwoStages, "jitter: {compute_sigma: 0.05, communication_sigma: 0.05, seed: 5}").report.step_time_s);
   EXPECT_EQ(one.graph.ranks.size(), 16U);
   EXPECT_FALSE(one.report.engine.folded);
-  EXPECT_NE(std::find(one.report.warnings.begin(), one.report.warnings.end(), "per-event jitter makes every rank its own: nothing was folded"),
+  EXPECT_NE(std::find(one.report.warnings.begin(), one.report.warnings.end(),
+                      "per-event jitter makes every rank its own: nothing was folded"),
             one.report.warnings.end());
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::fault_steps_test

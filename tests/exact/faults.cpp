@@ -7,9 +7,7 @@
 #include "sim/graph/changes.hpp"
 #include "support/small_graphs.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::faults_test {
 using namespace testing;
 
 constexpr double kTight = 1e-9;
@@ -284,8 +282,8 @@ TEST(Contended, ALinkChangesUnderTwoMessages) {
   EXPECT_NEAR(make_simgrid_engine()->run(m.graph).end, 1.5 + 0.375 / 4, kTight);
 }
 
-// X (1 GB, over a and s) and Y (2 GB, over s) share s, 1 GB/s. a is down in [1, 3]: at 1 s both have moved 0.5 GB; Y has
-// s to itself and ends at 2.5 s; X goes on at 3 s and ends at 3.5 s.
+// X (1 GB, over a and s) and Y (2 GB, over s) share s, 1 GB/s. a is down in [1, 3]: at 1 s both have moved 0.5 GB; Y
+// has s to itself and ends at 2.5 s; X goes on at 3 s and ends at 3.5 s.
 TEST(Contended, AStalledMessageLeavesItsLinksToOthers) {
   GraphMaker m;
   const int a = m.link(1e9), s = m.link(1e9);
@@ -299,8 +297,8 @@ TEST(Contended, AStalledMessageLeavesItsLinksToOthers) {
   EXPECT_NEAR(t.spans[1][0].end, 2.5, kTight);
 }
 
-// X alone on a moves to b at 1 s, where Y is: X has 1 GB left, Y (3 GB) 2 GB; they share 1 GB/s until X ends at 3 s, and
-// Y ends at 4 s.
+// X alone on a moves to b at 1 s, where Y is: X has 1 GB left, Y (3 GB) 2 GB; they share 1 GB/s until X ends at 3 s,
+// and Y ends at 4 s.
 TEST(Contended, AReroutedMessageSharesItsNewRoute) {
   GraphMaker m;
   const int a = m.link(1e9), b = m.link(1e9);
@@ -338,5 +336,4 @@ TEST(Contended, ALinkDiesUnderTwoMessages) {
   EXPECT_NEAR(make_simgrid_engine()->run(m.graph).end, 3.5, kTight);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::faults_test

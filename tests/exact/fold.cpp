@@ -8,9 +8,7 @@
 #include "sim/graph/dump.hpp"
 #include "support/small_graphs.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::fold_test {
 using namespace testing;
 
 // `n` ranks in pairs over own ports, all behind one uplink; rank `slow` has another speed.
@@ -62,7 +60,8 @@ TEST(Fold, ExplainsWhyRanksDiffer) {
   EXPECT_EQ(reasons.kinds[0].unlike, -1);
   EXPECT_EQ(reasons.kinds[1].first, 4);
   EXPECT_EQ(reasons.kinds[1].unlike, 0);
-  EXPECT_EQ(reasons.kinds[1].why, (std::vector<std::string>{"is in group \"group 2\", which has rank 5", "has speed 0.8, not 1"}));
+  EXPECT_EQ(reasons.kinds[1].why,
+            (std::vector<std::string>{"is in group \"group 2\", which has rank 5", "has speed 0.8, not 1"}));
   EXPECT_EQ(reasons.kinds[2].why, std::vector<std::string>{"has speed 0.8, not 1"});
 }
 
@@ -103,7 +102,8 @@ TEST(Fold, TimesAreThoseOfTheFullGraph) {
   }
 }
 
-// Random graphs: some programs, ranks dealt to them, groups of equal programs over random links, stragglers, slow links.
+// Random graphs: some programs, ranks dealt to them, groups of equal programs over random links, stragglers, slow
+// links.
 StepGraph random_graph() {
   GraphMaker m(4);
   const int n = *rc::gen::inRange(2, 13) * 2;
@@ -111,9 +111,10 @@ StepGraph random_graph() {
   std::vector<Op> ops;
   for (int c = 0; c < calls; ++c) {
     const auto last = static_cast<std::int32_t>(ops.size()) - 1;
-    ops.push_back(compute(*rc::gen::inRange(1, 5) * 0.25, last >= 0 ? std::vector<std::int32_t>{last} : std::vector<std::int32_t>{}));
-    ops.push_back(transfer(static_cast<std::uint8_t>(1 + c % 3), static_cast<std::int16_t>(c % 3), *rc::gen::inRange(1, 9) * 1e8,
-                           {static_cast<std::int32_t>(ops.size()) - 1}));
+    ops.push_back(compute(*rc::gen::inRange(1, 5) * 0.25,
+                          last >= 0 ? std::vector<std::int32_t>{last} : std::vector<std::int32_t>{}));
+    ops.push_back(transfer(static_cast<std::uint8_t>(1 + c % 3), static_cast<std::int16_t>(c % 3),
+                           *rc::gen::inRange(1, 9) * 1e8, {static_cast<std::int32_t>(ops.size()) - 1}));
   }
   const int program = m.program(ops);
   const int odd = *rc::gen::inRange(-n, n);
@@ -174,5 +175,4 @@ TEST(Fold, RandomGraphsAgree) {
   }));
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::fold_test

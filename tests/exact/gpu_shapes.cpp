@@ -9,9 +9,7 @@
 #include "sim/cost/kernel.hpp"
 #include "sim/cost/power.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::gpu_shapes_test {
 Gpu shipped(const std::string& stem) {
   Reading reading;
   Gpu gpu = read_gpu(reading, STEPSIM_SOURCE_DIR "/platforms/gpus/" + stem + ".yaml", Rates::calibrated);
@@ -87,7 +85,9 @@ TEST(GpuShapes, ProductsDipWhereTheirTilesOverflowAWave) {
   const GemmRates rates{.peak_fraction = 0.8, .fill = 100, .edge = 10, .overlap = 8, .start = {}, .group = {}};
   const FlopsPerSecond peak(989e12);
   // 64 x 64 tiles only: k is short, so that no split of k helps.
-  const auto seconds = [&](double tiles) { return gemm_computing(gemm(64 * tiles, 64, 200), rates, peak, 132, 132).value; };
+  const auto seconds = [&](double tiles) {
+    return gemm_computing(gemm(64 * tiles, 64, 200), rates, peak, 132, 132).value;
+  };
   const double wave = 2 * 64 * 64 * (1 + 10. / 32) * (200 + 100) / (0.8 * 989e12 / 132);
   for (const double tiles : {1., 100., 132.}) EXPECT_DOUBLE_EQ(seconds(tiles), wave) << tiles;
   // 133 tiles of 64 rows no longer fit one wave: the larger tile (128 rows) takes less than two waves of the small.
@@ -97,7 +97,7 @@ TEST(GpuShapes, ProductsDipWhereTheirTilesOverflowAWave) {
   EXPECT_GT(seconds(133), seconds(132));
   // On a real GPU: a full wave is more efficient than a wave and one tile, whichever tile is taken.
   const Gpu gpu = shipped("h100-sxm");
-  const double full = efficiency(gemm(11 * 256, 12 * 128, 8192), gpu);   // 132 tiles of 256 x 128
+  const double full = efficiency(gemm(11 * 256, 12 * 128, 8192), gpu);  // 132 tiles of 256 x 128
   const double over = efficiency(gemm(11 * 256, 13 * 128, 8192), gpu);  // 143
   EXPECT_GT(full, 1.1 * over);
 }
@@ -128,8 +128,9 @@ TEST(GpuShapes, FewRowsAreMemoryBound) {
 TEST(GpuShapes, GroupsPadTheirRowsToTiles) {
   const GemmRates rates{.peak_fraction = 0.8, .fill = 0, .edge = 0, .overlap = 8, .start = {}, .group = {}};
   // 33 groups of 65 rows and 256 columns: two tiles of 64 rows each, or one of 128, as if they had 128 rows.
-  EXPECT_DOUBLE_EQ(gemm_computing(grouped(33, 65, 256, 512, Precision::bf16), rates, FlopsPerSecond(1e15), 132, 132).value,
-                   gemm_computing(grouped(33, 128, 256, 512, Precision::bf16), rates, FlopsPerSecond(1e15), 132, 132).value);
+  EXPECT_DOUBLE_EQ(
+      gemm_computing(grouped(33, 65, 256, 512, Precision::bf16), rates, FlopsPerSecond(1e15), 132, 132).value,
+      gemm_computing(grouped(33, 128, 256, 512, Precision::bf16), rates, FlopsPerSecond(1e15), 132, 132).value);
 }
 
 TEST(GpuShapes, AttentionGainsFromLongSequencesAndWideHeads) {
@@ -142,7 +143,8 @@ TEST(GpuShapes, AttentionGainsFromLongSequencesAndWideHeads) {
         EXPECT_GT(now, before) << stem << " " << length;
         before = now;
       }
-      EXPECT_LT(efficiency(attention(8192, 64, 64, backward), gpu), efficiency(attention(8192, 32, 128, backward), gpu)) << stem;
+      EXPECT_LT(efficiency(attention(8192, 64, 64, backward), gpu), efficiency(attention(8192, 32, 128, backward), gpu))
+          << stem;
     }
   }
 }
@@ -196,7 +198,8 @@ TEST(Power, MeasuredRatesContainTheirClock) {
   PowerModel p = a100();
   EXPECT_EQ(relative_clock(p, 0.8), 1);
   p.limit = Watts(300);
-  // At the full clock u, at the limit u f(u) = 0.8 with 500 u f^3 = 312: f = 0.883, u = 0.906. At 300 W f^3 = 212 / (500 u).
+  // At the full clock u, at the limit u f(u) = 0.8 with 500 u f^3 = 312: f = 0.883, u = 0.906. At 300 W f^3 = 212 /
+  // (500 u).
   const double f = std::sqrt(312 / (500 * 0.8)), u = 0.8 / f;
   EXPECT_NEAR(relative_clock(p, 0.8), std::cbrt(212 / (500 * u)) / f, 1e-12);
   EXPECT_NEAR(relative_clock(p, 0.8), std::cbrt(212. / 312), 1e-12);
@@ -217,5 +220,4 @@ TEST(Power, ALowerLimitSlowsProductsButNotMemory) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::gpu_shapes_test

@@ -4,9 +4,7 @@
 #include "support/block_sums.hpp"
 #include "support/sample_models.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::layer_collectives_test {
 using namespace samples;
 using Calls = std::vector<Called>;
 
@@ -146,7 +144,8 @@ TEST(ContextCollectives, RingPassesKeysAndValues) {
   // each travel four steps, the last one home.
   const Called ring{"kv ring", Operation::shift, v / 4}, gradient{"kv ring gradient", Operation::shift, v / 4};
   EXPECT_EQ(calls_of(block.forward, GroupKind::context), (Calls{ring, ring, ring}));
-  EXPECT_EQ(calls_of(block.backward, GroupKind::context), (Calls{ring, gradient, ring, gradient, ring, gradient, gradient}));
+  EXPECT_EQ(calls_of(block.backward, GroupKind::context),
+            (Calls{ring, gradient, ring, gradient, ring, gradient, gradient}));
 }
 
 TEST(ContextCollectives, AllToAllExchangesHeadsForTokens) {
@@ -175,5 +174,4 @@ TEST(Collectives, OneGpuHasNone) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::layer_collectives_test

@@ -5,9 +5,7 @@
 #include "support/block_sums.hpp"
 #include "support/sample_models.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::layer_kernels_test {
 using namespace samples;
 
 constexpr double kLength = 2048, kTokens = 2 * kLength, kHidden = 12288, kHeads = 96;
@@ -19,7 +17,9 @@ ParallelPlan unfused_attention() {
   return plan;
 }
 
-Block layer(const ParallelPlan& plan) { return make_blocks(gpt3(), plan).block(1); }
+Block layer(const ParallelPlan& plan) {
+  return make_blocks(gpt3(), plan).block(1);
+}
 
 double bytes_of(const std::vector<Item>& items, std::string_view name) {
   double sum = 0;
@@ -30,7 +30,8 @@ double bytes_of(const std::vector<Item>& items, std::string_view name) {
 }
 
 int count_of(const std::vector<Item>& items, std::string_view name) {
-  return static_cast<int>(std::count_if(items.begin(), items.end(), [&](const Item& item) { return name_of(item) == name; }));
+  return static_cast<int>(
+      std::count_if(items.begin(), items.end(), [&](const Item& item) { return name_of(item) == name; }));
 }
 
 // All scores are computed, two products forward and four backward; half of them (and the diagonal) count for the model.
@@ -120,5 +121,4 @@ TEST(PartialGradients, OfWhatEveryTensorRankHolds) {
   EXPECT_EQ(make_blocks(deepseek_v3(), plan).block(62).parameters.partial, 7168);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::layer_kernels_test

@@ -4,9 +4,7 @@
 #include "support/block_sums.hpp"
 #include "support/sample_models.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::layer_order_test {
 using namespace samples;
 
 // The plan that trained DeepSeek-V3: norms, MLA's up-projections and SwiGLU run again.
@@ -140,5 +138,4 @@ TEST(Kernels, OptimizerTraffic) {
   EXPECT_EQ(optimizer_kernel(1e6, bare).bytes.value, 1e6 * (2 + 4 * 4 + 2 * 2));
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::layer_order_test

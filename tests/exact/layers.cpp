@@ -10,9 +10,7 @@
 #include "support/block_sums.hpp"
 #include "support/sample_models.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::layers_test {
 using namespace samples;
 
 // Model FLOPs of one microbatch over all GPUs that share it: tensor x context (experts add none: every GPU works on as
@@ -213,5 +211,4 @@ TEST(Flops, FullRecomputeRepeatsTheForwardPass) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::layers_test

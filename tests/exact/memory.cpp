@@ -6,9 +6,7 @@
 #include "support/block_sums.hpp"
 #include "support/sample_models.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::memory_test {
 using namespace samples;
 
 // --- activations of a layer ---
@@ -42,7 +40,8 @@ TEST(Activations, GptLayerByPart) {
 }
 
 TEST(Activations, PartsSumToAllUnderEveryPolicy) {
-  for (const Module module : {Module::norm, Module::attention, Module::mla_up, Module::swiglu, Module::ffn, Module::experts}) {
+  for (const Module module :
+       {Module::norm, Module::attention, Module::mla_up, Module::swiglu, Module::ffn, Module::experts}) {
     ParallelPlan plan = one_gpu(4096);
     plan.parallel.expert = 64;
     plan.recompute.modules = {module};
@@ -252,5 +251,4 @@ TEST(Buffers, DispatchAndCombineArrive) {
   EXPECT_EQ(memory_of(plan, schedule, blocks, {{1}}, {}, model)[0].buffers.value, 0);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::memory_test

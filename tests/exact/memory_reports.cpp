@@ -13,9 +13,7 @@
 #include "workloads/fit.hpp"
 #include "workloads/step.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::memory_reports_test {
 using testing::shipped;
 using Points = std::vector<std::pair<double, double>>;
 
@@ -63,8 +61,10 @@ TEST(MemoryTimeline, ForwardAndBackward) {
   one.add(compute(2, Phase::recompute, 1));
   one.add(compute(1, Phase::weight_gradient, 1));
   one.add(compute(3, Phase::optimizer, -1));
-  const PassMemory memory{1000, {chunk(100, 30, 7)},
-                          {{PassKind::forward, 0}, {PassKind::forward, 1}, {PassKind::backward, 0}, {PassKind::backward, 1}}};
+  const PassMemory memory{
+      1000,
+      {chunk(100, 30, 7)},
+      {{PassKind::forward, 0}, {PassKind::forward, 1}, {PassKind::backward, 0}, {PassKind::backward, 1}}};
   const auto lines = memory_timeline(one.graph, one.timeline, {memory});
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0].points, (Points{{0, 1107}, {1, 1207}, {2, 1207}, {4, 1107}, {7, 1000}, {10, 1000}}));
@@ -77,7 +77,8 @@ TEST(MemoryTimeline, SplitBackwardFreesInTwoSteps) {
   one.add(compute(1, Phase::weight_gradient, 0));
   const PassMemory memory{
       0, {chunk(100, 30, 7)}, {{PassKind::forward, 0}, {PassKind::input_gradient, 0}, {PassKind::weight_gradient, 0}}};
-  EXPECT_EQ(memory_timeline(one.graph, one.timeline, {memory})[0].points, (Points{{0, 107}, {1, 107}, {2, 30}, {3, 0}}));
+  EXPECT_EQ(memory_timeline(one.graph, one.timeline, {memory})[0].points,
+            (Points{{0, 107}, {1, 107}, {2, 30}, {3, 0}}));
 }
 
 TEST(MemoryTimeline, ThinnedKeepsTheHighestAndTheLowest) {
@@ -105,15 +106,18 @@ TEST(MemoryTimeline, ThinnedKeepsTheHighestAndTheLowest) {
 
 // A small DeepSeek-V3 on 64 GPUs: fewer layers, narrow experts.
 std::vector<std::string> small(std::vector<std::string> more = {}) {
-  std::vector<std::string> sets{"cluster.nodes=8", "model.layers=13", "model.experts.ffn=256", "plan.parallel.pipeline=4",
-                                "plan.parallel.expert=16", "plan.batch.global_sequences=256", "plan.stage_layers=auto"};
+  std::vector<std::string> sets{"cluster.nodes=8",         "model.layers=13",
+                                "model.experts.ffn=256",   "plan.parallel.pipeline=4",
+                                "plan.parallel.expert=16", "plan.batch.global_sequences=256",
+                                "plan.stage_layers=auto"};
   sets.insert(sets.end(), more.begin(), more.end());
   return sets;
 }
 
 TEST(MemoryTimeline, ReachesThePeaks) {
   for (const char* schedule : {"1f1b", "zb-h1", "gpipe", "dualpipe"}) {
-    const Inputs in = shipped("deepseek-v3-dualpipe", small({std::string("plan.schedule=") + schedule, "plan.overlap.expert=async"}));
+    const Inputs in =
+        shipped("deepseek-v3-dualpipe", small({std::string("plan.schedule=") + schedule, "plan.overlap.expert=async"}));
     Options options;
     options.elasticities = false;
     const Report report = simulate(in, options).report;
@@ -121,7 +125,8 @@ TEST(MemoryTimeline, ReachesThePeaks) {
     for (const MemoryTimeline& line : report.memory_timeline) {
       double highest = 0;
       for (const auto& [time, bytes] : line.points) highest = std::max(highest, bytes);
-      const auto row = std::find_if(report.ranks.begin(), report.ranks.end(), [&](const RankRow& r) { return r.rank == line.rank; });
+      const auto row =
+          std::find_if(report.ranks.begin(), report.ranks.end(), [&](const RankRow& r) { return r.rank == line.rank; });
       ASSERT_NE(row, report.ranks.end());
       EXPECT_NEAR(highest / row->peak_memory_bytes, 1, 1e-9) << schedule << " stage " << line.stage;
       EXPECT_EQ(line.points.back().first, report.step_time_s);
@@ -134,12 +139,14 @@ TEST(MemoryTimeline, ReachesThePeaks) {
 TEST(Outline, HasTheMemoryOfTheStep) {
   for (const char* name : {"deepseek-v3-dualpipe", "deepseek-v3-zero3-ep64"}) {
     const Inputs in = shipped(name);
-    EXPECT_EQ(outline_step(in.model, in.cluster, in.plan).memory, make_step(in.model, in.cluster, in.plan, Detail::formula).memory);
+    EXPECT_EQ(outline_step(in.model, in.cluster, in.plan).memory,
+              make_step(in.model, in.cluster, in.plan, Detail::formula).memory);
   }
 }
 
 TEST(Outline, ParameterTrafficByHand) {
-  // 1F1B, ZeRO-1: a gather after the optimizer. Zero 3, flat: see FACTS of the study: 26.736 s a gather of all parameters.
+  // 1F1B, ZeRO-1: a gather after the optimizer. Zero 3, flat: see FACTS of the study: 26.736 s a gather of all
+  // parameters.
   const Inputs in = shipped("deepseek-v3-zero3-flat");
   const StepOutline outline = outline_step(in.model, in.cluster, in.plan);
   const double one = 2 * 671'026'419'200.0 * (2048 - 8) / 2048 / 50e9;
@@ -157,7 +164,8 @@ TEST(Reserve, CommunicatorsOfAPlan) {
   const MemoryUse use;
   // Pipeline, expert, data, expert data; no tensor, context or expert-tensor groups.
   EXPECT_EQ(reserved_memory(in.model, in.plan, use).count, 4);
-  const Inputs changed = shipped("deepseek-v3-dualpipe", {"plan.memory={context: 1GB, communicator: 100MB, fragmentation: 0.5}"});
+  const Inputs changed =
+      shipped("deepseek-v3-dualpipe", {"plan.memory={context: 1GB, communicator: 100MB, fragmentation: 0.5}"});
   MemoryUse active;
   active.activations = Bytes(4e9);
   active.transient = Bytes(1e9);
@@ -189,7 +197,8 @@ void expect_they_fit(const std::string& experiment, const std::vector<std::strin
     sets.insert(sets.end(), changes[i].sets.begin(), changes[i].sets.end());
     const Inputs changed = shipped(experiment, sets);
     Bytes peak;
-    for (const MemoryUse& use : outline_step(changed.model, changed.cluster, changed.plan).memory) peak = std::max(peak, use.total());
+    for (const MemoryUse& use : outline_step(changed.model, changed.cluster, changed.plan).memory)
+      peak = std::max(peak, use.total());
     EXPECT_EQ(peak, changes[i].peak) << changes[i].sets[0];
     EXPECT_LE(peak, in.cluster.gpu.memory);
     if (i > 0) EXPECT_GE(changes[i].slower, changes[i - 1].slower);
@@ -202,8 +211,9 @@ TEST(Fitting, ChangesDoWhatTheySay) {
 }
 
 TEST(Fitting, NothingHelpsAModelThatIsFarTooLarge) {
-  const Inputs in = shipped("deepseek-v3-dualpipe", small({"cluster.nodes=2", "model.hidden=71680", "plan.parallel.pipeline=2",
-                                                           "plan.parallel.expert=8", "plan.batch.global_sequences=64"}));
+  const Inputs in =
+      shipped("deepseek-v3-dualpipe", small({"cluster.nodes=2", "model.hidden=71680", "plan.parallel.pipeline=2",
+                                             "plan.parallel.expert=8", "plan.batch.global_sequences=64"}));
   EXPECT_TRUE(fitting_changes(in.model, in.cluster, in.plan).empty());
 }
 
@@ -211,5 +221,4 @@ TEST(Fitting, OnlyPlansThatDoNotFitAreAnswered) {
   EXPECT_TRUE(memory_report(shipped("deepseek-v3-dualpipe")).fitting_changes.empty());
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::memory_reports_test

@@ -4,9 +4,7 @@
 #include "support/sample_models.hpp"
 #include "workloads/layers.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::parameters_test {
 TEST(Parameters, DeepSeekV3ToTheLastDigit) {
   const ModelSpec model = samples::deepseek_v3();
   const ParameterCount count = count_parameters(model);
@@ -88,5 +86,4 @@ TEST(Parameters, ExpertsEveryOtherLayer) {
   EXPECT_EQ(count_parameters(model).dense_ffn, 5 * 396'361'728.0);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::parameters_test

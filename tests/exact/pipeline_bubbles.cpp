@@ -6,9 +6,7 @@
 #include "sim/report/report.hpp"
 #include "workloads/step_parts.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::pipeline_bubbles_test {
 // Every stage is one block that computes for F forward, I for the input and W for the weight gradient.
 StepGraph pipeline(const std::string& schedule_name, ScheduleShape shape, double f, double i, double w) {
   const ScheduleKind* kind = find_schedule(schedule_name);
@@ -43,7 +41,8 @@ StepGraph pipeline(const std::string& schedule_name, ScheduleShape shape, double
   context.copies = kind->copies;
   context.compute_sms = 1;
   auto& segments = context.segments.emplace_back();
-  for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::input_gradient, PassKind::weight_gradient}) {
+  for (const PassKind pass :
+       {PassKind::forward, PassKind::backward, PassKind::input_gradient, PassKind::weight_gradient}) {
     segments[static_cast<std::size_t>(pass)] = segments_of(blocks.kinds[0], pass, cluster.gpu, 1);
   }
   context.planned_segments = context.segments;
@@ -65,7 +64,8 @@ StepGraph pipeline(const std::string& schedule_name, ScheduleShape shape, double
     group.size = 2;
     group.endpoints = {{channels[c].from_rank, slot}, {channels[c].to_rank, slot}};
     group.patterns = {{"point_to_point", "free", {}}};
-    for (const Endpoint& e : group.endpoints) graph.ranks[e.rank].slots[slot] = static_cast<GroupId>(graph.groups.size());
+    for (const Endpoint& e : group.endpoints)
+      graph.ranks[e.rank].slots[slot] = static_cast<GroupId>(graph.groups.size());
     graph.groups.push_back(std::move(group));
   }
   return graph;
@@ -90,7 +90,8 @@ INSTANTIATE_TEST_SUITE_P(Engines, Bubbles, ::testing::Values("ideal", "simgrid")
 // (PP - 1)(F + B), for microbatches of any number.
 TEST_P(Bubbles, OneForwardOneBackward) {
   for (const auto& [pp, m] : {std::pair(2, 3), std::pair(4, 8), std::pair(8, 8), std::pair(4, 2)}) {
-    EXPECT_NEAR(bubble(pipeline("1f1b", {pp, 1, m}, 1, 1.25, 0.75), GetParam()), (pp - 1) * (1 + 2.0), 1e-9) << pp << " " << m;
+    EXPECT_NEAR(bubble(pipeline("1f1b", {pp, 1, m}, 1, 1.25, 0.75), GetParam()), (pp - 1) * (1 + 2.0), 1e-9)
+        << pp << " " << m;
   }
 }
 
@@ -110,9 +111,10 @@ TEST_P(Bubbles, Interleaved) {
 TEST_P(Bubbles, DualPipe) {
   for (const auto& [pp, m] : {std::pair(4, 8), std::pair(4, 20), std::pair(8, 16), std::pair(8, 40)}) {
     const double f = 1, w = 1, b = 2;
-    EXPECT_NEAR(bubble(pipeline("dualpipe", {pp, 2, m}, f, b - w, w), GetParam()), (pp / 2 - 1) * (f + b + b - 3 * w), 1e-9) << pp << " " << m;
+    EXPECT_NEAR(bubble(pipeline("dualpipe", {pp, 2, m}, f, b - w, w), GetParam()), (pp / 2 - 1) * (f + b + b - 3 * w),
+                1e-9)
+        << pp << " " << m;
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::pipeline_bubbles_test

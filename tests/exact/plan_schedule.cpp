@@ -14,9 +14,7 @@
 #include "workloads/schedule_csv.hpp"
 #include "workloads/schedules/schedules.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::plan_schedule_test {
 // Sixteen equal layers and next to no embedding on 4 pipeline ranks of one node; 8 microbatches.
 std::vector<std::string> small(const std::string& schedule, std::vector<std::string> more = {}) {
   std::vector<std::string> sets = {"cluster.nodes=1",
@@ -234,5 +232,4 @@ TEST(PlanSchedule, RefusesAutomaticWhereItCannot) {
   EXPECT_NE(refusal("automatik").find("did you mean automatic?"), std::string::npos);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::plan_schedule_test

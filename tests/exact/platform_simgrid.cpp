@@ -18,9 +18,7 @@
 #include "sim/cluster/platform.hpp"
 #include "support/temp_file.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::platform_simgrid_test {
 namespace s4u = simgrid::s4u;
 
 bool close(double a, double b) {
@@ -119,7 +117,7 @@ class Comparison {
 };
 
 // SimGrid can live once in a process, so that each comparison has a process of its own.
-#define EXPECT_SAME(statement) EXPECT_EXIT({ statement; }, testing::ExitedWithCode(0), "")
+#define EXPECT_SAME(statement) EXPECT_EXIT({ statement; }, ::testing::ExitedWithCode(0), "")
 
 [[noreturn]] void compare_all(const std::string& path, bool ordered = true) {
   Comparison comparison(path);
@@ -166,7 +164,7 @@ std::vector<std::string> all_shipped() {
   return names;
 }
 
-class ShippedPlatform : public testing::TestWithParam<std::string> {};
+class ShippedPlatform : public ::testing::TestWithParam<std::string> {};
 
 // SimGrid takes seconds to load the largest ones: sealing costs zones x hosts.
 TEST_P(ShippedPlatform, HasSimgridsRoutes) {
@@ -174,7 +172,7 @@ TEST_P(ShippedPlatform, HasSimgridsRoutes) {
   EXPECT_SAME(compare_sample(path, std::filesystem::file_size(path) > 200'000 ? 2000 : 10000));
 }
 
-INSTANTIATE_TEST_SUITE_P(PlatformSimgrid, ShippedPlatform, testing::ValuesIn(all_shipped()), [](const auto& file) {
+INSTANTIATE_TEST_SUITE_P(PlatformSimgrid, ShippedPlatform, ::testing::ValuesIn(all_shipped()), [](const auto& file) {
   std::string name = file.param;
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
@@ -190,7 +188,7 @@ TEST(PlatformSimgrid, PlanesHaveNoRouteBetweenThem) {
   EXPECT_TRUE(ours->route(ours->host("nv0"), ours->host("nic0")).empty());
   EXPECT_DEATH(route_in_simgrid(shipped("h800-256x8.xml"), "nic0", "nic1"), "");
   EXPECT_DEATH(route_in_simgrid(shipped("h800-256x8.xml"), "nv0", "nic0"), "");
-  EXPECT_EXIT(route_in_simgrid(shipped("h800-256x8.xml"), "nic0", "nic8"), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(route_in_simgrid(shipped("h800-256x8.xml"), "nic0", "nic8"), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(PlatformSimgrid, GeneratedWithOtherOptions) {
@@ -372,5 +370,4 @@ TEST(PlatformSimgrid, RandomZonesTiesIncluded) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::platform_simgrid_test

@@ -7,15 +7,13 @@
 
 #include "sim/engine/engine.hpp"
 #include "sim/graph/fold.hpp"
+#include "sim/inputs.hpp"
 #include "sim/report/report.hpp"
 #include "support/small_clusters.hpp"
 #include "workloads/schedule.hpp"
-#include "sim/inputs.hpp"
 #include "workloads/step.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::random_faults_test {
 using testing::ClusterFiles;
 using testing::SmallCluster;
 
@@ -52,7 +50,11 @@ std::optional<Inputs> random_inputs() {
   request.cluster = random_cluster_file();
   if (!experts) request.model = "llama-3.1-405b";
   request.overrides = {
-      "model.hidden=256", "model.ffn=512", "model.vocabulary=1024", "model.heads=8", "model.kv_heads=8",
+      "model.hidden=256",
+      "model.ffn=512",
+      "model.vocabulary=1024",
+      "model.heads=8",
+      "model.kv_heads=8",
       fmt::format("model.layers={}", *rc::gen::inRange(4, 7)),
       fmt::format("plan.parallel.pipeline={}", one_of<int>({1, 1, 2, 4})),
       fmt::format("plan.parallel.tensor={}", one_of<int>({1, 1, 2, 4})),
@@ -71,7 +73,9 @@ std::optional<Inputs> random_inputs() {
       fmt::format("plan.collectives.all_gather={}", one_of<std::string>({"ring", "hierarchical", "flat"})),
   };
   if (experts) {
-    request.overrides.push_back("model.experts={count: 8, top_k: 2, ffn: 128, shared: 1, shared_ffn: 128, dense_layers: 1, every: 1, groups: 2}");
+    request.overrides.push_back(
+        "model.experts={count: 8, top_k: 2, ffn: 128, shared: 1, shared_ffn: 128, dense_layers: 1, every: 1, groups: "
+        "2}");
     request.overrides.push_back(fmt::format("plan.routing.max_nodes={}", one_of<int>({0, 2})));
     request.overrides.emplace_back("plan.collectives.all_to_all=auto");
   } else {
@@ -85,8 +89,11 @@ std::optional<Inputs> random_inputs() {
   }
 }
 
-// A time within a step of about `length` seconds. Not a round part of it: an event that falls on a change would be a tie.
-double random_time(double length) { return length * (*rc::gen::inRange(1, 1000) * 0.0011713 + 1e-5); }
+// A time within a step of about `length` seconds. Not a round part of it: an event that falls on a change would be a
+// tie.
+double random_time(double length) {
+  return length * (*rc::gen::inRange(1, 1000) * 0.0011713 + 1e-5);
+}
 
 Window random_window(double length) {
   Window window;
@@ -99,12 +106,18 @@ std::string random_links(const ClusterSpec& cluster) {
   const int rank = *rc::gen::inRange(0, cluster.ranks());
   const int choice = *rc::gen::inRange(0, 6);
   switch (choice) {
-    case 0: return fmt::format("nic{}_up", rank);
-    case 1: return fmt::format("nic{}_*", rank);
-    case 2: return fmt::format("nv{}_down", rank);
-    case 3: return "nic*_down";
-    case 4: return "leaf_p0_0*";
-    default: return fmt::format("nic*{}_*", rank % 10);
+    case 0:
+      return fmt::format("nic{}_up", rank);
+    case 1:
+      return fmt::format("nic{}_*", rank);
+    case 2:
+      return fmt::format("nv{}_down", rank);
+    case 3:
+      return "nic*_down";
+    case 4:
+      return "leaf_p0_0*";
+    default:
+      return fmt::format("nic*{}_*", rank % 10);
   }
 }
 
@@ -113,13 +126,22 @@ LinkFault random_fault(const ClusterSpec& cluster, double length) {
   fault.match = random_links(cluster);
   fault.when = random_window(length);
   switch (*rc::gen::inRange(0, 5)) {
-    case 0: fault.bandwidth = BytesPerSecond(*rc::gen::inRange(1, 60) * 1e9); break;
-    case 1: fault.scale = *rc::gen::inRange(1, 15) * 0.1; break;
-    case 2: fault.latency = Seconds(*rc::gen::inRange(0, 30) * 1e-6); break;
-    case 3: fault.down = true; break;
+    case 0:
+      fault.bandwidth = BytesPerSecond(*rc::gen::inRange(1, 60) * 1e9);
+      break;
+    case 1:
+      fault.scale = *rc::gen::inRange(1, 15) * 0.1;
+      break;
+    case 2:
+      fault.latency = Seconds(*rc::gen::inRange(0, 30) * 1e-6);
+      break;
+    case 3:
+      fault.down = true;
+      break;
     default:
       fault.down = true;
-      fault.flap = LinkFault::Flap{Seconds(length * *rc::gen::inRange(5, 40) * 0.00917), *rc::gen::inRange(1, 10) * 0.1};
+      fault.flap =
+          LinkFault::Flap{Seconds(length * *rc::gen::inRange(5, 40) * 0.00917), *rc::gen::inRange(1, 10) * 0.1};
       fault.when.until = Seconds(fault.when.from.value + 4 * length);
   }
   if (fault.down && fault.match.starts_with("nic") && *rc::gen::inRange(0, 4) > 0) {
@@ -191,7 +213,8 @@ void folded_equals_unfolded() {
   if (!folding.graph.links.empty()) RC_ASSERT(full->link_bytes.empty() == folded->link_bytes.empty());
   for (std::size_t l = 0; l < full->link_bytes.size(); ++l) {
     const double mine = full->link_bytes[l];
-    const double theirs = folding.link_color[l] < 0 ? 0 : folded->link_bytes[static_cast<std::size_t>(folding.link_color[l])];
+    const double theirs =
+        folding.link_color[l] < 0 ? 0 : folded->link_bytes[static_cast<std::size_t>(folding.link_color[l])];
     RC_ASSERT(std::abs(mine - theirs) <= 1e-9 * mine + 1);
   }
 }
@@ -207,5 +230,4 @@ TEST_P(RandomFaults, FoldExactly) {
   EXPECT_LT(stuck, 60);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::random_faults_test

@@ -11,9 +11,7 @@
 #include "workloads/schedule.hpp"
 #include "workloads/step.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::random_plans_test {
 template <class T>
 T one_of(std::vector<T> values) {
   return *rc::gen::elementOf(std::move(values));
@@ -28,7 +26,11 @@ std::optional<Inputs> random_inputs() {
   const char* recompute = experts ? "[norm, mla_up, swiglu]" : "[norm, swiglu]";
   std::vector<std::string> sets = {
       fmt::format("cluster.nodes={}", one_of<int>({1, 2, 4})),
-      "model.hidden=512", "model.ffn=1024", "model.vocabulary=4096", "model.heads=8", "model.kv_heads=8",
+      "model.hidden=512",
+      "model.ffn=1024",
+      "model.vocabulary=4096",
+      "model.heads=8",
+      "model.kv_heads=8",
       fmt::format("model.layers={}", *rc::gen::inRange(8, 13)),
       fmt::format("plan.parallel.pipeline={}", pipeline),
       fmt::format("plan.parallel.tensor={}", one_of<int>({1, 1, 2, 4})),
@@ -51,7 +53,9 @@ std::optional<Inputs> random_inputs() {
       fmt::format("plan.sms.policy={}", one_of<std::string>({"partition", "shared"})),
   };
   if (experts) {
-    sets.push_back("model.experts={count: 16, top_k: 4, ffn: 256, shared: 1, shared_ffn: 256, dense_layers: 1, every: 1, groups: 4}");
+    sets.push_back(
+        "model.experts={count: 16, top_k: 4, ffn: 256, shared: 1, shared_ffn: 256, dense_layers: 1, every: 1, groups: "
+        "4}");
   } else {
     sets.insert(sets.end(), {"plan.routing.max_nodes=0", "plan.collectives.all_to_all=auto"});
   }
@@ -102,5 +106,4 @@ TEST(RandomPlans, EnginesAgreeWithoutContention) {
   }));
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::random_plans_test

@@ -10,9 +10,7 @@
 #include "support/shipped.hpp"
 #include "workloads/step.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::random_volumes_test {
 template <class T>
 T one_of(std::vector<T> values) {
   return *rc::gen::elementOf(std::move(values));
@@ -61,23 +59,40 @@ Case random_case() {
 }
 
 std::optional<Inputs> inputs_of(const Case& c) {
-  std::vector<std::string> sets = {
-      "model.hidden=512", "model.ffn=1024", "model.vocabulary=4096", "model.heads=8", "model.kv_heads=4", "model.head_dim=64",
-      fmt::format("model.layers={}", c.layers), fmt::format("cluster.nodes={}", c.nodes),
-      fmt::format("plan.parallel.tensor={}", c.tensor), fmt::format("plan.parallel.sequence={}", c.sequence),
-      fmt::format("plan.parallel.context={}", c.context),
-      fmt::format("plan.parallel.context_method={}", c.ring ? "ring" : "all_to_all"),
-      fmt::format("plan.parallel.expert={}", c.expert), fmt::format("plan.parallel.expert_tensor={}", c.expert_tensor),
-      fmt::format("plan.parallel.pipeline={}", c.pipeline), fmt::format("plan.parallel.virtual_stages={}", c.chunks),
-      fmt::format("plan.parallel.zero={}", c.zero), fmt::format("plan.parallel.reshard_after_forward={}", c.reshard),
-      fmt::format("plan.batch.global_sequences={}", c.sequences),
-      fmt::format("plan.batch.microbatch_sequences={}", c.mbs), "plan.batch.sequence_length=512",
-      fmt::format("plan.schedule={}", c.schedule), fmt::format("plan.recompute={}", c.full ? "full" : "none"),
-      "plan.routing.max_nodes=0", "plan.collectives.all_to_all=auto", "plan.precision.gather=bf16",
-      "plan.precision.reduce=fp32", "plan.precision.dispatch=fp8", "plan.precision.combine=bf16"};
+  std::vector<std::string> sets = {"model.hidden=512",
+                                   "model.ffn=1024",
+                                   "model.vocabulary=4096",
+                                   "model.heads=8",
+                                   "model.kv_heads=4",
+                                   "model.head_dim=64",
+                                   fmt::format("model.layers={}", c.layers),
+                                   fmt::format("cluster.nodes={}", c.nodes),
+                                   fmt::format("plan.parallel.tensor={}", c.tensor),
+                                   fmt::format("plan.parallel.sequence={}", c.sequence),
+                                   fmt::format("plan.parallel.context={}", c.context),
+                                   fmt::format("plan.parallel.context_method={}", c.ring ? "ring" : "all_to_all"),
+                                   fmt::format("plan.parallel.expert={}", c.expert),
+                                   fmt::format("plan.parallel.expert_tensor={}", c.expert_tensor),
+                                   fmt::format("plan.parallel.pipeline={}", c.pipeline),
+                                   fmt::format("plan.parallel.virtual_stages={}", c.chunks),
+                                   fmt::format("plan.parallel.zero={}", c.zero),
+                                   fmt::format("plan.parallel.reshard_after_forward={}", c.reshard),
+                                   fmt::format("plan.batch.global_sequences={}", c.sequences),
+                                   fmt::format("plan.batch.microbatch_sequences={}", c.mbs),
+                                   "plan.batch.sequence_length=512",
+                                   fmt::format("plan.schedule={}", c.schedule),
+                                   fmt::format("plan.recompute={}", c.full ? "full" : "none"),
+                                   "plan.routing.max_nodes=0",
+                                   "plan.collectives.all_to_all=auto",
+                                   "plan.precision.gather=bf16",
+                                   "plan.precision.reduce=fp32",
+                                   "plan.precision.dispatch=fp8",
+                                   "plan.precision.combine=bf16"};
   if (c.experts) {
-    sets.push_back(fmt::format("model.experts={{count: 16, top_k: 2, ffn: 256, shared: {}, shared_ffn: 256, dense_layers: 0, "
-                               "every: 1, groups: 1}}", c.shared ? 1 : 0));
+    sets.push_back(
+        fmt::format("model.experts={{count: 16, top_k: 2, ffn: 256, shared: {}, shared_ffn: 256, dense_layers: 0, "
+                    "every: 1, groups: 1}}",
+                    c.shared ? 1 : 0));
   }
   try {
     return testing::shipped("deepseek-v3-1f1b", sets, "llama-3.1-405b");
@@ -118,7 +133,8 @@ void tensor(const Case& c, double calls, Closed& closed) {
 // queries, keys, values there and the output back.
 void context(const Case& c, double calls, Closed& closed) {
   if (c.context == 1) return;
-  const double again = c.full ? 1 : 0, kv = c.tokens() * kKv / c.tensor * kHead * 2, q = c.tokens() * kHeads / c.tensor * kHead * 2;
+  const double again = c.full ? 1 : 0, kv = c.tokens() * kKv / c.tensor * kHead * 2,
+               q = c.tokens() * kHeads / c.tensor * kHead * 2;
   if (c.ring) {
     closed.add("context shift", calls * c.layers * 2 * kv * ((c.context - 1) * (2 + again) + c.context));
   } else {
@@ -126,8 +142,8 @@ void context(const Case& c, double calls, Closed& closed) {
   }
 }
 
-// A copy of each token a tensor rank routes, FP8 with a scale an 128 elements there, BF16 back; expert-tensor ranks gather
-// and scatter what arrived.
+// A copy of each token a tensor rank routes, FP8 with a scale an 128 elements there, BF16 back; expert-tensor ranks
+// gather and scatter what arrived.
 void expert(const Case& c, double calls, Closed& closed) {
   if (!c.experts) return;
   const double there = kHidden + kHidden / 128 * 4, back = 2 * kHidden, passes = c.full ? 3 : 2;
@@ -143,8 +159,10 @@ void expert(const Case& c, double calls, Closed& closed) {
 // Activations and their gradients across each boundary between ranks, counted at both ends.
 void pipeline(const Case& c, double calls, Closed& closed) {
   double boundaries = c.pipeline * c.chunks - 1;
-  if (c.schedule == "zb-v" || c.schedule == "dualpipev") boundaries = 2 * c.pipeline - 2;  // the V's tip is inside a rank
-  closed.add("pipeline point_to_point", calls * boundaries * 2 * 2 * c.tokens() * kHidden * 2 / (c.sequence ? c.tensor : 1));
+  if (c.schedule == "zb-v" || c.schedule == "dualpipev")
+    boundaries = 2 * c.pipeline - 2;  // the V's tip is inside a rank
+  closed.add("pipeline point_to_point",
+             calls * boundaries * 2 * 2 * c.tokens() * kHidden * 2 / (c.sequence ? c.tensor : 1));
 }
 
 // Parameters a tensor rank of each stage holds, all stages together.
@@ -204,7 +222,8 @@ TEST(RandomVolumes, EveryDimensionMatchesItsClosedForm) {
     RC_PRE(in.has_value());
     const Sums expected = closed_form(c), found = simulated(*in);
     RC_LOG() << fmt::format("T{} C{} E{} ET{} P{} zero{} {} sequence {} full {}", c.tensor, c.context, c.expert,
-                            c.expert_tensor, c.pipeline, c.zero, c.schedule, c.sequence, c.full) << "\n";
+                            c.expert_tensor, c.pipeline, c.zero, c.schedule, c.sequence, c.full)
+             << "\n";
     for (const auto& [what, bytes] : expected) {
       RC_LOG() << fmt::format("{}: {} expected\n", what, bytes);
       RC_ASSERT(found.contains(what));
@@ -220,5 +239,4 @@ TEST(RandomVolumes, EveryDimensionMatchesItsClosedForm) {
   EXPECT_GT(ran, 50);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::random_volumes_test

@@ -4,15 +4,15 @@
 #include "sim/simulate.hpp"
 #include "support/shipped.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::ring_attention_test {
 double exposed_ring(const std::string& policy) {
-  const Inputs in = testing::shipped("deepseek-v3-1f1b",
-                               {"cluster.nodes=2", "model.layers=4", "plan.routing.max_nodes=0",
-                                "plan.collectives.all_to_all=auto", "plan.parallel.expert=1", "plan.parallel.pipeline=1",
-                                "plan.parallel.context=16", "plan.batch.global_sequences=1", "plan.batch.sequence_length=65536",
-                                "plan.recompute=none", "plan.overlap.context=" + policy}, "llama-3.1-405b");
+  const Inputs in =
+      testing::shipped("deepseek-v3-1f1b",
+                       {"cluster.nodes=2", "model.layers=4", "plan.routing.max_nodes=0",
+                        "plan.collectives.all_to_all=auto", "plan.parallel.expert=1", "plan.parallel.pipeline=1",
+                        "plan.parallel.context=16", "plan.batch.global_sequences=1", "plan.batch.sequence_length=65536",
+                        "plan.recompute=none", "plan.overlap.context=" + policy},
+                       "llama-3.1-405b");
   Options options;
   options.elasticities = false;
   const Report report = simulate(in, options).report;
@@ -31,5 +31,4 @@ TEST(RingAttention, MovesUnderCompute) {
   EXPECT_LT(async, 1e-6 * blocking);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::ring_attention_test

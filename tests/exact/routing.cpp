@@ -15,9 +15,7 @@
 #include "workloads/routing.hpp"
 #include "workloads/step.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::routing_test {
 using Numbers = std::vector<double>;
 
 double sum(const Numbers& values) {
@@ -385,5 +383,4 @@ TEST(Balance, IsChecked) {
   has(mixed.path(), "lists and single numbers stand side by side");
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::routing_test

@@ -8,9 +8,7 @@
 
 #include "workloads/schedule_times.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::schedule_bubbles_test {
 struct Lengths {
   double f, i, w;
   double b() const { return i + w; }
@@ -197,5 +195,4 @@ TEST(Bubble, UnequalStages) {
   EXPECT_EQ(result.bubble(1).value, 3);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::schedule_bubbles_test

@@ -9,9 +9,7 @@
 #include "workloads/schedule_times.hpp"
 #include "workloads/schedules/dualpipe_phases.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::schedule_orders_test {
 Schedule made(std::string_view name, ScheduleShape shape) {
   const ScheduleKind* kind = find_schedule(name);
   EXPECT_NE(kind, nullptr) << name;
@@ -135,5 +133,4 @@ TEST(InFlight, DualPipe) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::schedule_orders_test

@@ -9,9 +9,7 @@
 #include "sim/inputs.hpp"
 #include "workloads/step.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::shrunk_experiments_test {
 const std::string kHome = STEPSIM_SOURCE_DIR;
 
 std::vector<std::string> shipped_names(const std::string& kind) {
@@ -33,21 +31,24 @@ Inputs shrunk(const Inputs& whole, const std::string& experiment, const std::str
   request.home = kHome;
   request.scenario = scenario;
   if (whole.cluster.nodes > 256) request.cluster = "h800-256x8";  // the same nodes and network, read sooner
-  const int dense = nodes * 8 / pipeline / tensor / p.context;  // data-parallel ranks
-  request.overrides = {"cluster.nodes=" + std::to_string(nodes), "model.layers=12",
-                       "plan.parallel.pipeline=" + std::to_string(pipeline), "plan.parallel.expert=" + std::to_string(expert),
-                       "plan.parallel.tensor=" + std::to_string(tensor),
-                       "plan.batch.global_sequences=" + std::to_string(dense * whole.plan.batch.microbatch_sequences * 2 * pipeline)};
+  const int dense = nodes * 8 / pipeline / tensor / p.context;    // data-parallel ranks
+  request.overrides = {
+      "cluster.nodes=" + std::to_string(nodes),
+      "model.layers=12",
+      "plan.parallel.pipeline=" + std::to_string(pipeline),
+      "plan.parallel.expert=" + std::to_string(expert),
+      "plan.parallel.tensor=" + std::to_string(tensor),
+      "plan.batch.global_sequences=" + std::to_string(dense * whole.plan.batch.microbatch_sequences * 2 * pipeline)};
   return load(request);
 }
 
 class Shrunk : public ::testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Experiments, Shrunk, ::testing::ValuesIn(shipped_names("experiments")),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::replace_if(name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Experiments, Shrunk, ::testing::ValuesIn(shipped_names("experiments")), [](const auto& test) {
+  std::string name = test.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+});
 
 TEST_P(Shrunk, FoldExactly) {
   std::vector<std::string> scenarios = shipped_names("scenarios");
@@ -77,5 +78,4 @@ TEST_P(Shrunk, FoldExactly) {
   EXPECT_GE(folded_runs, 5);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::shrunk_experiments_test

@@ -1,4 +1,5 @@
-// The bound of a plan is never more than its simulated step, and its memory is the step's. Seeds are printed on failure.
+// The bound of a plan is never more than its simulated step, and its memory is the step's. Seeds are printed on
+// failure.
 #include "workloads/step_bound.hpp"
 
 #include <gtest/gtest.h>
@@ -9,9 +10,7 @@
 #include "support/shipped.hpp"
 #include "workloads/step.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::step_bound_test {
 template <class T>
 T one_of(std::vector<T> values) {
   return *rc::gen::elementOf(std::move(values));
@@ -37,7 +36,11 @@ std::optional<Inputs> random_inputs() {
   const bool pairs = schedule.starts_with("dualpipe");
   std::vector<std::string> sets = {
       fmt::format("cluster.nodes={}", one_of<int>({1, 2, 4})),
-      "model.hidden=512", "model.ffn=1024", "model.vocabulary=4096", "model.heads=8", "model.kv_heads=8",
+      "model.hidden=512",
+      "model.ffn=1024",
+      "model.vocabulary=4096",
+      "model.heads=8",
+      "model.kv_heads=8",
       fmt::format("model.layers={}", *rc::gen::inRange(8, 13)),
       fmt::format("plan.parallel.pipeline={}", one_of<int>({1, 2, 4})),
       fmt::format("plan.parallel.tensor={}", tensor),
@@ -53,15 +56,19 @@ std::optional<Inputs> random_inputs() {
       fmt::format("plan.batch.sequence_length={}", one_of<int>({512, 2048})),
       "plan.collectives={all_gather: auto, reduce_scatter: auto, all_reduce: auto, all_to_all: auto}",
       "plan.schedule=" + schedule,
-      fmt::format("plan.recompute={}", one_of<std::string>({"none", "full", experts ? "[norm, mla_up, swiglu]" : "[swiglu]"})),
-      fmt::format("plan.overlap.expert={}", pairs ? one_of<std::string>({"paired", "async"}) : one_of<std::string>({"blocking", "async"})),
+      fmt::format("plan.recompute={}",
+                  one_of<std::string>({"none", "full", experts ? "[norm, mla_up, swiglu]" : "[swiglu]"})),
+      fmt::format("plan.overlap.expert={}",
+                  pairs ? one_of<std::string>({"paired", "async"}) : one_of<std::string>({"blocking", "async"})),
       fmt::format("plan.overlap.tensor={}", one_of<std::string>({"blocking", "async"})),
       fmt::format("plan.overlap.pipeline={}", one_of<std::string>({"blocking", "async"})),
       fmt::format("plan.overlap.reduce={}", one_of<std::string>({"async", "at_end"})),
       fmt::format("plan.sms.policy={}", one_of<std::string>({"partition", "shared"})),
   };
   if (experts) {
-    sets.push_back("model.experts={count: 16, top_k: 4, ffn: 256, shared: 1, shared_ffn: 256, dense_layers: 1, every: 1, groups: 4}");
+    sets.push_back(
+        "model.experts={count: 16, top_k: 4, ffn: 256, shared: 1, shared_ffn: 256, dense_layers: 1, every: 1, groups: "
+        "4}");
   } else {
     sets.push_back("plan.routing.max_nodes=0");
   }
@@ -107,5 +114,4 @@ TEST(StepBound, IsNearWhereTheScheduleBinds) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::step_bound_test

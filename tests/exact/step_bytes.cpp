@@ -8,11 +8,10 @@
 #include "support/shipped.hpp"
 #include "workloads/step.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::step_bytes_test {
 // DeepSeek-V3: parameters (published shapes, multiplied out by hand).
-constexpr double kTotal = 671'026'419'200, kExpert = 44'040'192, kRouted = 58 * 256 * kExpert, kDense = kTotal - kRouted;
+constexpr double kTotal = 671'026'419'200, kExpert = 44'040'192, kRouted = 58 * 256 * kExpert,
+                 kDense = kTotal - kRouted;
 constexpr double kTokens = 15360.0 * 4096;
 constexpr double kFp8Copy = 7168 + 56 * 4, kBf16Copy = 7168 * 2;
 
@@ -39,7 +38,8 @@ void expect_close(const std::map<std::string, double>& found, const std::map<std
     ASSERT_TRUE(found.contains(what)) << what;
     EXPECT_NEAR(found.at(what), bytes, 1e-12 * bytes) << what;
   }
-  for (const auto& [what, bytes] : found) EXPECT_TRUE(expected.contains(what)) << what << " was not expected: " << bytes;
+  for (const auto& [what, bytes] : found)
+    EXPECT_TRUE(expected.contains(what)) << what << " was not expected: " << bytes;
 }
 
 // Every token passes 58 expert layers: dispatch and its gradient's combine in FP8 with scales, the others in BF16. It
@@ -53,8 +53,12 @@ std::map<std::string, double> pipelined_experts(double copies) {
           {"reduce all_reduce", kNorm}};
 }
 
-TEST(StepBytes, DualPipe) { expect_close(payloads("deepseek-v3-dualpipe"), pipelined_experts(2)); }
-TEST(StepBytes, OneForwardOneBackward) { expect_close(payloads("deepseek-v3-1f1b"), pipelined_experts(1)); }
+TEST(StepBytes, DualPipe) {
+  expect_close(payloads("deepseek-v3-dualpipe"), pipelined_experts(2));
+}
+TEST(StepBytes, OneForwardOneBackward) {
+  expect_close(payloads("deepseek-v3-1f1b"), pipelined_experts(1));
+}
 
 // 2048 nodes: eight times the tokens and the data-parallel ranks, else the same.
 TEST(StepBytes, DualPipeOn2048Nodes) {
@@ -65,16 +69,16 @@ TEST(StepBytes, DualPipeOn2048Nodes) {
 
 // Tensor parallelism of 8 with sequence parallelism, as Megatron runs latent attention: the down projections and their
 // latents (1536; 512 + 64) are whole on every rank, so only latents are gathered around attention, and again for the
-// recomputed up projections and for the weight gradients; the FFN (dense or shared expert) gathers its input, forward and
-// again for its weight gradient. Experts cut into 8 gather rows (FP8, again for the gradient) and scatter sums (BF16).
-// A rank's payload is its group's whole microbatch, so all 8 count each token.
+// recomputed up projections and for the weight gradients; the FFN (dense or shared expert) gathers its input, forward
+// and again for its weight gradient. Experts cut into 8 gather rows (FP8, again for the gradient) and scatter sums
+// (BF16). A rank's payload is its group's whole microbatch, so all 8 count each token.
 TEST(StepBytes, TensorAndPipeline) {
   const double row = kTokens * 7168 * 2, q = 1536.0 / 7168, c = 576.0 / 7168, kv = 512.0 / 7168;
   const double forward = q + c + 1, backward = 3 + (q + c) + (q + kv);
   const double replicated = 61 * (11'010'048.0 + 4'128'768 + 2 * 7168 + 1536 + 512) + 58 * (1'835'008.0 + 256) + 7168;
   const double held = (kDense - replicated) / 8 + replicated + kRouted / 8;
   expect_close(payloads("deepseek-v3-tp8-pp16"),
-               {{"tensor all_gather", 8 * row * (61 * (forward + backward) + 1 + 2)},     // + embedding, head
+               {{"tensor all_gather", 8 * row * (61 * (forward + backward) + 1 + 2)},  // + embedding, head
                 {"tensor reduce_scatter", 8 * row * (61 * (3 + q + c) + 1 + 1)},
                 // The loss, FP32; gradients of what all tensor ranks hold (router biases have none), FP32.
                 {"tensor all_reduce", 8 * kTokens * 3 * 4 + 128 * 4 * (replicated - 58 * 256)},
@@ -88,7 +92,8 @@ TEST(StepBytes, TensorAndPipeline) {
 
 // ZeRO-3 gathers every parameter twice a micro-step on each of 2048 ranks, and scatters its gradient once, in BF16.
 TEST(StepBytes, Zero3) {
-  const std::map<std::string, double> one = {{"gather all_gather", 2048 * 2 * kTotal * 2}, {"reduce reduce_scatter", 2048 * kTotal * 2},
+  const std::map<std::string, double> one = {{"gather all_gather", 2048 * 2 * kTotal * 2},
+                                             {"reduce reduce_scatter", 2048 * kTotal * 2},
                                              {"reduce all_reduce", kNorm}};
   expect_close(payloads("deepseek-v3-zero3-flat"), one);
   expect_close(payloads("deepseek-v3-zero3-hierarchical"), one);
@@ -114,7 +119,8 @@ TEST(StepBytes, Zero3WithExperts) {
 // Resharding after the forward pass or not: one gather less.
 TEST(StepBytes, WithoutResharding) {
   expect_close(payloads("deepseek-v3-zero3-flat", {"plan.parallel.reshard_after_forward=false"}),
-               {{"gather all_gather", 2048 * kTotal * 2}, {"reduce reduce_scatter", 2048 * kTotal * 2},
+               {{"gather all_gather", 2048 * kTotal * 2},
+                {"reduce reduce_scatter", 2048 * kTotal * 2},
                 {"reduce all_reduce", kNorm}});
 }
 
@@ -132,14 +138,16 @@ TEST(StepBytes, Zero3InAPipeline) {
   for (const bool reshard : {true, false}) {
     auto expected = pipelined_experts(1);
     expected["gather all_gather"] = (reshard ? 2 * 120 : 1) * 128 * (kDense + kRouted / 64);
-    expect_close(payloads("deepseek-v3-1f1b", {"plan.parallel.zero=3", fmt::format("plan.parallel.reshard_after_forward={}", reshard)}),
+    expect_close(payloads("deepseek-v3-1f1b",
+                          {"plan.parallel.zero=3", fmt::format("plan.parallel.reshard_after_forward={}", reshard)}),
                  expected);
   }
 }
 
 // A plain data-parallel step (ZeRO-0) all-reduces gradients and gathers nothing; each rank has the whole norm.
 TEST(StepBytes, PlainDataParallel) {
-  expect_close(payloads("deepseek-v3-zero3-flat", {"plan.parallel.zero=0"}), {{"reduce all_reduce", 2048 * kTotal * 2}});
+  expect_close(payloads("deepseek-v3-zero3-flat", {"plan.parallel.zero=0"}),
+               {{"reduce all_reduce", 2048 * kTotal * 2}});
 }
 
 // Without clipping there is no norm.
@@ -158,5 +166,4 @@ TEST(StepBytes, TiedEmbeddings) {
   expect_close(payloads("deepseek-v3-dualpipe", {"model.tied_embeddings=true"}), pipelined_experts(2));
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::step_bytes_test

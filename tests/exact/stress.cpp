@@ -9,9 +9,7 @@
 #include "support/shipped.hpp"
 #include "support/temp_file.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::stress_test {
 Options quick() {
   Options options;
   options.elasticities = false;
@@ -20,8 +18,8 @@ Options quick() {
 
 // Two data-parallel replicas of a pipeline of two, on two nodes.
 Inputs small(std::vector<std::string> more = {}) {
-  std::vector<std::string> sets = {"cluster.nodes=2", "model.layers=4", "plan.parallel.pipeline=2", "plan.parallel.tensor=4",
-                                   "plan.batch.global_sequences=8"};
+  std::vector<std::string> sets = {"cluster.nodes=2", "model.layers=4", "plan.parallel.pipeline=2",
+                                   "plan.parallel.tensor=4", "plan.batch.global_sequences=8"};
   sets.insert(sets.end(), more.begin(), more.end());
   return testing::shipped("gpt-3-175b-pipeline", sets);
 }
@@ -41,8 +39,8 @@ std::vector<Draw> draws(const StressSpec& spec, const Inputs& in) {
   return drawn;
 }
 
-// One straggler at 0.8 and nothing else: every run is what the scenario alone gives, whichever GPU it hits; all ranks are
-// alike in a step that ends when the slowest replica's gradients do.
+// One straggler at 0.8 and nothing else: every run is what the scenario alone gives, whichever GPU it hits; all ranks
+// are alike in a step that ends when the slowest replica's gradients do.
 TEST(Stress, RunsAreRunsOfTheirOwn) {
   const Inputs in = small();
   const StressSpec spec = spec_of("runs: 4\nseed: 7\nstragglers: {count: 1, speed: 0.8}\n");
@@ -64,8 +62,9 @@ TEST(Stress, RunsAreRunsOfTheirOwn) {
 
 TEST(Stress, TheSameSeedDrawsTheSame) {
   const Inputs in = small();
-  const std::string text = "runs: 20\nseed: 3\nstragglers: {count: [0, 3], speed: [0.5, 0.9]}\n"
-                           "links: [{match: \"nic*\", count: [0, 2], scale: [0.1, 1]}]\n";
+  const std::string text =
+      "runs: 20\nseed: 3\nstragglers: {count: [0, 3], speed: [0.5, 0.9]}\n"
+      "links: [{match: \"nic*\", count: [0, 2], scale: [0.1, 1]}]\n";
   const std::vector<Draw> once = draws(spec_of(text), in), again = draws(spec_of(text), in);
   EXPECT_EQ(once, again);
   StressSpec other = spec_of(text);
@@ -83,10 +82,12 @@ TEST(Stress, TheSameSeedDrawsTheSame) {
   EXPECT_LE(*links.rbegin(), 2U);
 }
 
-// Every link of the network at a quarter: the pipeline's messages and the reduction of gradients take four times as long.
+// Every link of the network at a quarter: the pipeline's messages and the reduction of gradients take four times as
+// long.
 TEST(Stress, GridPointsAreWhatTheySay) {
   const Inputs in = small();
-  const StressSpec spec = spec_of("runs: 1\nseed: 1\nlinks: [{match: \"nic*\", all: true, scale: 1}]\ngrid: {links.0.scale: [1, 0.25]}\n");
+  const StressSpec spec =
+      spec_of("runs: 1\nseed: 1\nlinks: [{match: \"nic*\", all: true, scale: 1}]\ngrid: {links.0.scale: [1, 0.25]}\n");
   const StressResult result = stress(in, quick(), draws(spec, in));
   ASSERT_EQ(result.runs.size(), 2U);
   EXPECT_EQ(result.runs[0].step_time_s, result.nominal_s);
@@ -119,14 +120,15 @@ TEST(Stress, Percentiles) {
 }
 
 TEST(Stress, WrongSpecsAreRefusedAllAtOnce) {
-  const test::TempFile file("runs: 0\nseed: 1\nstragglers: {count: 1, speed: [0.9, 0.8]}\nlinks: [{match: x}]\nodd: 1\n", ".yaml");
+  const test::TempFile file(
+      "runs: 0\nseed: 1\nstragglers: {count: 1, speed: [0.9, 0.8]}\nlinks: [{match: x}]\nodd: 1\n", ".yaml");
   Reading reading;
   read_stress_spec(reading, file.path());
   EXPECT_EQ(reading.problems.size(), 4U);
   Reading against;
-  draws_of(against, spec_of("runs: 1\nseed: 1\nlinks: [{match: \"no*\", scale: 0.5}]\ngrid: {links.1.scale: [1]}\n"), small().planned_on);
+  draws_of(against, spec_of("runs: 1\nseed: 1\nlinks: [{match: \"no*\", scale: 0.5}]\ngrid: {links.1.scale: [1]}\n"),
+           small().planned_on);
   EXPECT_EQ(against.problems.size(), 2U);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::stress_test

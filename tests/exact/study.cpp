@@ -4,9 +4,7 @@
 #include "sim/simulate.hpp"
 #include "support/shipped.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::study_test {
 const CollectiveRow& row(const Report& report, const std::string& name) {
   for (const CollectiveRow& r : report.collectives) {
     if (r.name == name) return r;
@@ -38,9 +36,11 @@ TEST(Study, FlatPassTakes26736Milliseconds) {
   EXPECT_EQ(report.roofline.bound, "infiniband");
 }
 
-// InfiniBand carries an eighth: 3.342 s; NVLink seven eighths at 160 GB/s: 7.339 s. Three passes: two gathers, a scatter.
+// InfiniBand carries an eighth: 3.342 s; NVLink seven eighths at 160 GB/s: 7.339 s. Three passes: two gathers, a
+// scatter.
 TEST(Study, HierarchicalPassIsBoundByNvlink) {
-  const double infiniband = 671'026'419'200.0 * 2 * 2040 / 2048 / 8 / 50e9, nvlink = 671'026'419'200.0 * 2 * 7 / 8 / 160e9;
+  const double infiniband = 671'026'419'200.0 * 2 * 2040 / 2048 / 8 / 50e9,
+               nvlink = 671'026'419'200.0 * 2 * 7 / 8 / 160e9;
   EXPECT_NEAR(infiniband, 3.342, 5e-4);
   EXPECT_NEAR(nvlink, 7.339, 5e-4);
   const Report report = simulated("deepseek-v3-zero3-hierarchical");
@@ -72,17 +72,19 @@ TEST(Study, DualPipeIsComputeBoundNarrowly) {
 }
 
 TEST(Study, EveryShippedExperimentSplitsItsStep) {
-  for (const char* name : {"deepseek-v3-dualpipe", "deepseek-v3-1f1b", "deepseek-v3-zero3-flat", "deepseek-v3-zero3-hierarchical",
-                           "deepseek-v3-zero3-accumulate", "deepseek-v3-zero3-ep64", "deepseek-v3-tp8-pp16", "deepseek-v3-2048-nodes"}) {
+  for (const char* name :
+       {"deepseek-v3-dualpipe", "deepseek-v3-1f1b", "deepseek-v3-zero3-flat", "deepseek-v3-zero3-hierarchical",
+        "deepseek-v3-zero3-accumulate", "deepseek-v3-zero3-ep64", "deepseek-v3-tp8-pp16", "deepseek-v3-2048-nodes"}) {
     const Report report = simulated(name, {}, false);
     int gpus = 0;
     for (const RankRow& r : report.ranks) {
-      EXPECT_NEAR(r.compute_s + r.exposed_communication_s + r.wait_s + r.bubble_s, report.step_time_s, 1e-9 * report.step_time_s) << name;
+      EXPECT_NEAR(r.compute_s + r.exposed_communication_s + r.wait_s + r.bubble_s, report.step_time_s,
+                  1e-9 * report.step_time_s)
+          << name;
       gpus += r.count;
     }
     EXPECT_EQ(gpus, report.inputs.gpus) << name;
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::study_test

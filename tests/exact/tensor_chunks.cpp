@@ -9,9 +9,7 @@
 #include "workloads/chunks.hpp"
 #include "workloads/step.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::tensor_chunks_test {
 using namespace samples;
 
 ParallelPlan tensor_plan(bool sequence) {
@@ -48,7 +46,8 @@ TEST(TensorChunks, ForwardCutsEveryGemmWithItsCollective) {
     const Block whole = make_blocks(llama_405b(), tensor_plan(sequence)).block(1);
     const Block cut = chunk_tensor_collectives(whole, 4);
     const Sums before = sums_of(whole.forward), after = sums_of(cut.forward);
-    const double h = 16384, qkv = h * (128 + 16) * 128 / 8, o = h * h / 8, gate_up = h * 2 * 53248 / 8, down = h * 53248 / 8;
+    const double h = 16384, qkv = h * (128 + 16) * 128 / 8, o = h * h / 8, gate_up = h * 2 * 53248 / 8,
+                 down = h * 53248 / 8;
     EXPECT_NEAR(after.flops, before.flops, 1e-12 * before.flops);
     EXPECT_DOUBLE_EQ(after.payload, before.payload);
     // Without sequence parallelism nothing is gathered: only o and down are cut.
@@ -69,11 +68,29 @@ TEST(TensorChunks, PiecesWaitForTheirOwn) {
     for (const int need : item.needs) text += " " + std::to_string(need);
     order.push_back(text);
   }
-  EXPECT_EQ(order, (std::vector<std::string>{
-                       "attention norm", "attention input", "attention input", "qkv 1", "qkv 2", "rope", "core attention",
-                       "o", "attention output", "o", "attention output", "residual 10", "ffn norm", "ffn input",
-                       "ffn input", "gate_up 13", "gate_up 14", "swiglu", "down", "ffn output", "down", "ffn output",
-                       "residual 21"}));
+  EXPECT_EQ(order, (std::vector<std::string>{"attention norm",
+                                             "attention input",
+                                             "attention input",
+                                             "qkv 1",
+                                             "qkv 2",
+                                             "rope",
+                                             "core attention",
+                                             "o",
+                                             "attention output",
+                                             "o",
+                                             "attention output",
+                                             "residual 10",
+                                             "ffn norm",
+                                             "ffn input",
+                                             "ffn input",
+                                             "gate_up 13",
+                                             "gate_up 14",
+                                             "swiglu",
+                                             "down",
+                                             "ffn output",
+                                             "down",
+                                             "ffn output",
+                                             "residual 21"}));
 }
 
 // The gather for a weight gradient hides under the input gradient whole.
@@ -93,8 +110,8 @@ double forward_seconds(int chunks, const std::string& nvlink_scale) {
       "deepseek-v3-1f1b",
       {"cluster.nodes=1", "model.layers=1", "plan.routing.max_nodes=0", "plan.collectives.all_to_all=auto",
        "plan.parallel.expert=1", "plan.parallel.pipeline=1", "plan.parallel.tensor=8", "plan.parallel.sequence=true",
-       "plan.batch.global_sequences=1", "plan.recompute=none", "plan.precision.linear=bf16", "plan.sms.communication=0", "plan.overlap.tensor=async",
-       "plan.overlap.tensor_chunks=" + std::to_string(chunks)},
+       "plan.batch.global_sequences=1", "plan.recompute=none", "plan.precision.linear=bf16", "plan.sms.communication=0",
+       "plan.overlap.tensor=async", "plan.overlap.tensor_chunks=" + std::to_string(chunks)},
       "llama-3.1-405b");
   ClusterSpec cluster = in.cluster;
   for (std::size_t l = 0; l < cluster.bandwidth.size(); ++l) cluster.bandwidth[l] *= std::stod(nvlink_scale);
@@ -107,8 +124,10 @@ double forward_seconds(int chunks, const std::string& nvlink_scale) {
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     const Op& o = program.ops[op];
     if (o.tags.phase != Phase::forward || o.tags.layer != 1) continue;
-    if (o.kind == OpKind::transfer && graph.labels[o.tags.label] == "ffn input" && begin < 0) begin = timeline.spans[0][op].start;
-    if (o.kind == OpKind::transfer && graph.labels[o.tags.label] == "ffn output" && end == 0) end = timeline.spans[0][op].start;
+    if (o.kind == OpKind::transfer && graph.labels[o.tags.label] == "ffn input" && begin < 0)
+      begin = timeline.spans[0][op].start;
+    if (o.kind == OpKind::transfer && graph.labels[o.tags.label] == "ffn output" && end == 0)
+      end = timeline.spans[0][op].start;
   }
   return end - begin;  // gather, gate_up, swiglu, first piece of down
 }
@@ -148,5 +167,4 @@ TEST(TensorChunks, RefusedWhereTheyHideNothingOrDoNotDivide) {
   EXPECT_NE(reasons("async", 7).find("nearest: 4, 8"), std::string::npos);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::tensor_chunks_test

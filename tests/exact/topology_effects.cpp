@@ -1,4 +1,5 @@
-// What an oversubscribed leaf switch and a slow rail do to a shrunk DeepSeek-V3 step, against bytes over the slowed wire.
+// What an oversubscribed leaf switch and a slow rail do to a shrunk DeepSeek-V3 step, against bytes over the slowed
+// wire.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,9 +9,7 @@
 #include "sim/simulate.hpp"
 #include "support/temp_file.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::topology_effects_test {
 // 8 nodes of 8 H800, two nodes a leaf switch, one plane a GPU index.
 class MadeCluster {
  public:
@@ -103,17 +102,19 @@ TEST(TopologyEffects, OversubscriptionFourToOneOnExpertTraffic) {
 }
 
 // Rail 3 at a quarter and at half of its speed, under hierarchical gathers: rails run in lockstep, each card carries
-// V/8 x 7/8, and NVLink needs 7/8 V / 160 GB/s beside it. At a half, 25 GB/s, NVLink still takes longer and hides it; at
-// a quarter the rail binds.
+// V/8 x 7/8, and NVLink needs 7/8 V / 160 GB/s beside it. At a half, 25 GB/s, NVLink still takes longer and hides it;
+// at a quarter the rail binds.
 TEST(TopologyEffects, OneSlowRail) {
   const MadeCluster cluster("");
   const auto with_rail = [&](const std::string& scale) {
     std::string links;
     for (int node = 0; node < 8; ++node) {
-      links += (node > 0 ? ", " : "") + std::string("{match: \"nic") + std::to_string(node * 8 + 3) + "_*\", scale: " + scale + "}";
+      links += (node > 0 ? ", " : "") + std::string("{match: \"nic") + std::to_string(node * 8 + 3) +
+               "_*\", scale: " + scale + "}";
     }
     const test::TempFile scenario("name: slow-rail\nlinks: [" + links + "]\n", ".yaml");
-    return simulated("deepseek-v3-zero3-hierarchical", cluster, {"plan.batch.global_sequences=64"}, scenario.path(), true);
+    return simulated("deepseek-v3-zero3-hierarchical", cluster, {"plan.batch.global_sequences=64"}, scenario.path(),
+                     true);
   };
   const Report whole = with_rail("1"), half = with_rail("0.5"), quarter = with_rail("0.25");
   const CollectiveRow& gathers = row(whole, "parameters (forward)");
@@ -145,5 +146,4 @@ TEST(TopologyEffects, SharedCardsCarryBothGpusBytes) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::topology_effects_test

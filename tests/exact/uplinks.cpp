@@ -11,9 +11,7 @@
 #include "support/shipped_cluster.hpp"
 #include "support/temp_file.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::uplinks_test {
 // Two leaf switches with four cards of 1 GB/s each, and four cables of 1 GB/s from each to a spine.
 std::string small_tree() {
   return R"(<platform version="4.1"><zone id="z" routing="Floyd">
@@ -170,5 +168,4 @@ TEST(Uplinks, WhatCannotBeIsRefused) {
   refused("{choice: hash, cables: {\"leaf*\": 4}, seed: -1}", "cluster.uplinks.seed", "too small");
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::uplinks_test

@@ -6,9 +6,7 @@
 #include "sim/crossover.hpp"
 #include "support/shipped.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::whatif_test {
 Options quick() {
   Options options;
   options.engine = "ideal";
@@ -24,8 +22,8 @@ const Effect& effect_of(const WhatIf& result, const std::string& text) {
 }
 
 Inputs small(std::vector<std::string> more = {}) {
-  std::vector<std::string> sets = {"cluster.nodes=2", "model.layers=6", "plan.parallel.pipeline=2", "plan.parallel.tensor=8",
-                                   "plan.batch.global_sequences=8"};
+  std::vector<std::string> sets = {"cluster.nodes=2", "model.layers=6", "plan.parallel.pipeline=2",
+                                   "plan.parallel.tensor=8", "plan.batch.global_sequences=8"};
   sets.insert(sets.end(), more.begin(), more.end());
   return testing::shipped("gpt-3-175b-pipeline", sets);
 }
@@ -63,9 +61,9 @@ TEST(WhatIf, RowsAreRunsOfTheirOwn) {
 
 // One GPU computes and nothing else: compute and HBM share the step by kernels, 2 x as fast saves half of each part.
 TEST(WhatIf, ResourcesOfOneGpu) {
-  const Inputs in = small({"cluster.nodes=1", "cluster.gpus_per_node=1", "plan.parallel.pipeline=1", "plan.parallel.tensor=1",
-                           "plan.parallel.sequence=false", "model.hidden=1024", "model.heads=8", "model.kv_heads=8",
-                           "model.ffn=4096"});
+  const Inputs in = small({"cluster.nodes=1", "cluster.gpus_per_node=1", "plan.parallel.pipeline=1",
+                           "plan.parallel.tensor=1", "plan.parallel.sequence=false", "model.hidden=1024",
+                           "model.heads=8", "model.kv_heads=8", "model.ffn=4096"});
   const Simulation done = simulate(in, quick());
   double compute = 0, hbm = 0;  // seconds of kernels bound by either
   for (const Op& op : done.graph.programs[0].ops) (op.sm_seconds > 0 ? compute : hbm) += op.seconds;
@@ -74,7 +72,7 @@ TEST(WhatIf, ResourcesOfOneGpu) {
   const double of_hbm = effect_of(result, "hbm 2 x as fast").saved_s;
   EXPECT_GT(of_compute, 0);
   EXPECT_GT(of_hbm, 0);
-  EXPECT_LE(of_compute, compute / 2 * (1 + 1e-12));  // a kernel that turns from one bound to the other gains less
+  EXPECT_LE(of_compute, compute / 2 * (1 + 1e-12));      // a kernel that turns from one bound to the other gains less
   EXPECT_LE(of_hbm, (hbm + compute) / 2 * (1 + 1e-12));  // segments bound by compute hold memory-bound kernels, too
   EXPECT_LE(of_compute + of_hbm, result.step_time_s / 2 * (1 + 1e-12));
   EXPECT_EQ(effect_of(result, "nvlink 2 x as fast").saved_s, 0);
@@ -87,10 +85,11 @@ TEST(WhatIf, ResourcesOfOneGpu) {
 double crossover_tokens(const std::string& algorithm, const std::string& precision) {
   Inputs in = testing::shipped(
       "deepseek-v3-zero3-flat",
-      {"cluster.nodes=2", "plan.batch.global_sequences=256", "plan.batch.microbatch_sequences=16", "plan.recompute=none", "plan.precision.linear=bf16",
-       "plan.precision.attention=bf16", "plan.precision.head=bf16", "plan.precision.gather=" + precision,
-       "plan.precision.reduce=" + precision, "plan.overlap.gather_prefetch=100", "plan.sms.communication=0",
-       "plan.collectives.all_gather=" + algorithm, "plan.collectives.reduce_scatter=" + algorithm});
+      {"cluster.nodes=2", "plan.batch.global_sequences=256", "plan.batch.microbatch_sequences=16",
+       "plan.recompute=none", "plan.precision.linear=bf16", "plan.precision.attention=bf16", "plan.precision.head=bf16",
+       "plan.precision.gather=" + precision, "plan.precision.reduce=" + precision, "plan.overlap.gather_prefetch=100",
+       "plan.sms.communication=0", "plan.collectives.all_gather=" + algorithm,
+       "plan.collectives.reduce_scatter=" + algorithm});
   in.cluster = with_faster(with_faster(in.cluster, "hbm", 1e6), "latency", 1e6);
   Options contended = quick();  // gathers and scatters share the backward pass's wires
   contended.engine = "simgrid";
@@ -99,14 +98,14 @@ double crossover_tokens(const std::string& algorithm, const std::string& precisi
 
 TEST(Crossover, TokensAtWhichComputeCoversZero3) {
   const double parameters = 671'026'419'200;
-  // A token's FLOPs: 83.49 G forward (FACTS: causal), of that attention 2 x 128 x (192 + 128) x 4097 / 2 a layer; backward
-  // twice that, and flash attention's once more for the scores (2.6 instead of 2).
+  // A token's FLOPs: 83.49 G forward (FACTS: causal), of that attention 2 x 128 x (192 + 128) x 4097 / 2 a layer;
+  // backward twice that, and flash attention's once more for the scores (2.6 instead of 2).
   const double attention = 61.0 * 2 * 128 * (192 + 128) * 4097 / 2, forward = 2 * 36.626e9 + attention;
   const double flops = 3 * forward + 0.6 * attention;
   const double flat = 3 * 2 * parameters * (16 - 8) / 16 / 50e9;  // BF16
   const double expected_flat = flat * 758e12 / flops;
-  // The first gather and the last scatter have nothing to hide under, one of 61 layers each: the verdict flips that much
-  // before compute covers all the rest.
+  // The first gather and the last scatter have nothing to hide under, one of 61 layers each: the verdict flips that
+  // much before compute covers all the rest.
   EXPECT_NEAR(crossover_tokens("flat", "bf16"), expected_flat, 0.025 * expected_flat);
   // Hierarchical, FP8: the NIC carries an eighth of it; NVLink spreads 7/8 of everything at 160 GB/s.
   const double nvlink = 3 * parameters * 7 / 8 / 160e9;
@@ -125,11 +124,11 @@ TEST(Crossover, UnknownThingsAreRefused) {
 
 // A wire that nothing uses: no other verdict however slow it is.
 TEST(Crossover, NoneWhereTheWireIsNotUsed) {
-  const Crossover c = find_crossover(small({"cluster.nodes=1", "plan.parallel.pipeline=1", "plan.parallel.tensor=8"}), quick(), "infiniband");
+  const Crossover c = find_crossover(small({"cluster.nodes=1", "plan.parallel.pipeline=1", "plan.parallel.tensor=8"}),
+                                     quick(), "infiniband");
   EXPECT_EQ(c.factor, 0);
   EXPECT_EQ(c.unit, "B/s");
   EXPECT_EQ(c.value_now, 50e9);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::whatif_test

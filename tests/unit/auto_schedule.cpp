@@ -7,9 +7,7 @@
 #include "sim/base/errors.hpp"
 #include "workloads/auto_schedule.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::auto_schedule_test {
 constexpr double rounding = 1e-9;
 
 AutoRequest request_with(int ranks, int microbatches, const StageTimes& times, double communication, double cap) {
@@ -124,5 +122,4 @@ TEST(CutTimes, ByDepth) {
   EXPECT_EQ(sixths.stages[5], (StageTimes{Seconds(2), Seconds(1), Seconds(1)}));
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::auto_schedule_test

@@ -10,9 +10,7 @@
 #include "workloads/experiment.hpp"
 #include "workloads/grid.hpp"
 
-using namespace stepsim;
-
-namespace {
+namespace stepsim::check_test {
 
 const std::string kHome = STEPSIM_SOURCE_DIR;
 using Texts = std::vector<std::string>;
@@ -72,8 +70,6 @@ Texts llama(const std::vector<Override>& overrides, int nodes = 4) {
   all.insert(all.end(), overrides.begin(), overrides.end());
   return texts(check(model_of("llama-3.1-405b"), cluster_of(nodes), plan_of("deepseek-v3-tp8-pp16", all).plan, {}));
 }
-
-}  // namespace
 
 TEST(Check, ShippedExperimentsPass) {
   for (const std::string& name : shipped(kHome, Document::experiment)) {
@@ -331,3 +327,5 @@ TEST(Check, WhatPassesHasAWholeGridAndWholeMicrobatches) {
     RC_ASSERT(microbatches >= 1 && microbatches == std::floor(microbatches));
   });
 }
+
+}  // namespace stepsim::check_test

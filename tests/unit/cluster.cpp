@@ -11,9 +11,7 @@
 #include "support/shipped_cluster.hpp"
 #include "support/temp_file.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::cluster_test {
 std::string platforms() {
   return std::string(STEPSIM_SOURCE_DIR) + "/platforms/";
 }
@@ -187,8 +185,9 @@ TEST(Cluster, SharedCardHasNoOwner) {
 ClusterSpec small_cluster(Reading& reading, const std::string& hosts, const std::string& more = "") {
   const test::TempFile xml(R"(<platform version="4.1">
     <cluster id="c" prefix="h" suffix="" radical="0-7" speed="1f" bw="1GBps" lat="1us"/></platform>)");
-  const test::TempFile yaml("name: x\nplatform: " + xml.path() + "\ngpu: h800-sxm\nnodes: 2\ngpus_per_node: 4\nhosts: " +
-                                hosts + "\ntiers: {wire: \"*\"}\n" + more,
+  const test::TempFile yaml("name: x\nplatform: " + xml.path() +
+                                "\ngpu: h800-sxm\nnodes: 2\ngpus_per_node: 4\nhosts: " + hosts +
+                                "\ntiers: {wire: \"*\"}\n" + more,
                             ".yaml");
   return read_cluster(reading, yaml.path(), {}, Rates::speed_of_light, platforms());
 }
@@ -200,7 +199,8 @@ ClusterSpec small_cluster(const std::string& hosts, const std::string& more = ""
   return cluster;
 }
 
-void expect_refused(const std::string& hosts, const std::string& more, const std::string& key, const std::string& reason) {
+void expect_refused(const std::string& hosts, const std::string& more, const std::string& key,
+                    const std::string& reason) {
   Reading reading;
   (void)small_cluster(reading, hosts, more);
   ASSERT_FALSE(reading.problems.empty()) << hosts << more;
@@ -214,19 +214,23 @@ TEST(Cluster, OneHostAGpuByPatternOrByList) {
   EXPECT_EQ(names(c, 0, 1), "h3_up h1_down");
   EXPECT_EQ(names(c, 0, 7), "h3_up h4_down");
   EXPECT_EQ(c.link_owner[0], 3);  // h0_up
-  EXPECT_EQ(names(small_cluster("{nvlink: [h0, h1, h2, h3, h4, h5, h6, h7], nic: \"h{rank}\"}"), 2, 6), "h2_up h6_down");
+  EXPECT_EQ(names(small_cluster("{nvlink: [h0, h1, h2, h3, h4, h5, h6, h7], nic: \"h{rank}\"}"), 2, 6),
+            "h2_up h6_down");
 }
 
 TEST(Cluster, HostsThatCannotBeGpusAreRefused) {
   const std::string k = "cluster.hosts.gpu";
-  expect_refused("{gpu: [h0, h1, h2, h3, h4, h5]}", "", k, "names 6 hosts, and 2 nodes of 4 GPUs need 8; all nodes have");
+  expect_refused("{gpu: [h0, h1, h2, h3, h4, h5]}", "", k,
+                 "names 6 hosts, and 2 nodes of 4 GPUs need 8; all nodes have");
   expect_refused("{gpu: [h0, h1, h2, h3, h4, h5, h5, h6]}", "", k, "h5 is the host of rank 5 and of rank 6");
   expect_refused("{gpu: [h0, h1, h2, h3, h4, h5, h6, x]}", "", k, "the platform has no host x");
   expect_refused("{gpu: \"h{local}\"}", "", k, "h0 is the host of rank 0 and of rank 4");
   expect_refused("{gpu: \"h{loca}\"}", "", k, "cannot read 'loca'");
   expect_refused("{gpu: \"h{rank}\", nic: \"h{rank}\"}", "", k, "stands beside nvlink or nic");
-  expect_refused("{nvlink: \"h{rank}\", nic: \"h{local}\"}", "", "cluster.hosts.nic", "a network card belongs to one node");
-  expect_refused("{nvlink: \"h{rank/2}\", nic: \"h{rank}\"}", "", "cluster.hosts.nvlink", "every GPU has a port of its own");
+  expect_refused("{nvlink: \"h{rank}\", nic: \"h{local}\"}", "", "cluster.hosts.nic",
+                 "a network card belongs to one node");
+  expect_refused("{nvlink: \"h{rank/2}\", nic: \"h{rank}\"}", "", "cluster.hosts.nvlink",
+                 "every GPU has a port of its own");
 }
 
 TEST(Cluster, PortsSetTheSpeedOfAWire) {
@@ -271,5 +275,4 @@ TEST(Glob, StarsAndQuestionMarks) {
   EXPECT_TRUE(glob_matches("a*ab", "aaaab"));
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::cluster_test

@@ -3,9 +3,7 @@
 
 #include "sim/cost/kernel.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::cost_test {
 Gpu gpu() {
   Gpu gpu;
   gpu.sms = 100;
@@ -66,5 +64,4 @@ TEST(Cost, LaunchGapComesOnTop) {
   EXPECT_DOUBLE_EQ(cost_of(kernel(0, 0), slow, 100).time.value, 5e-6);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::cost_test

@@ -8,9 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace stepsim;
-
-namespace {
+namespace stepsim::fields_test {
 
 // A file that goes away with the test.
 class TextFile {
@@ -86,8 +84,6 @@ std::vector<std::string> problems(const std::string& text, const std::vector<Ove
 }
 
 using Texts = std::vector<std::string>;
-
-}  // namespace
 
 TEST(Fields, ReadsEveryKindOfValue) {
   const TextFile file(
@@ -253,3 +249,5 @@ TEST(Fields, AnyTextIsReadOrRefused) {
     problems("tensor: 1\n", {{noise, noise}});
   });
 }
+
+}  // namespace stepsim::fields_test

@@ -6,9 +6,7 @@
 
 #include "sim/cluster/gpu.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::gpu_test {
 std::vector<std::string> gpu_files() {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(STEPSIM_SOURCE_DIR "/platforms/gpus")) {
@@ -31,5 +29,4 @@ TEST(Gpu, ShippedFilesAreRead) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::gpu_test

@@ -5,9 +5,7 @@
 
 #include <string>
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::host_pattern_test {
 TEST(HostPattern, ReplacesEveryExpression) {
   const RankNumbers numbers{.rank = 21, .node = 2, .local = 5};
   EXPECT_EQ(host_name("gpu{rank}", numbers), "gpu21");
@@ -55,5 +53,4 @@ TEST(HostPattern, WhatCannotBeReadIsNamed) {
   expect_refusal("gpu{" + std::string(1000, '(') + "1" + std::string(1000, ')') + "}", "is too deep");
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::host_pattern_test

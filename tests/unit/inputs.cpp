@@ -9,9 +9,7 @@
 #include "workloads/model.hpp"
 #include "workloads/plan.hpp"
 
-using namespace stepsim;
-
-namespace {
+namespace stepsim::inputs_test {
 
 const std::string kHome = STEPSIM_SOURCE_DIR;
 using Texts = std::vector<std::string>;
@@ -66,8 +64,6 @@ ModelSpec shipped_model(const std::string& name) {
   EXPECT_EQ(lines_of(reading), Texts{});
   return model;
 }
-
-}  // namespace
 
 TEST(Shipped, EveryModelReads) {
   const Texts names = shipped(kHome, Document::model);
@@ -161,10 +157,11 @@ TEST(Models, CrossChecks) {
             (Texts{"11 experts.shared_ffn: there are no shared experts; write shared, or leave it out"}));
   EXPECT_EQ(model_problems("name: m\nlayers: 4\nhidden: 64\nvocabulary: 100\nheads: 8\n"),
             (Texts{"1 ffn: missing; write a whole number"}));
-  EXPECT_EQ(model_problems("model_type: llama\n"),
-            (Texts{"1 num_hidden_layers: missing; write a whole number", "1 hidden_size: missing; write a whole number",
-                   "1 vocab_size: missing; write a whole number", "1 num_attention_heads: missing; write a whole number",
-                   "1 intermediate_size: missing; write a whole number"}));
+  EXPECT_EQ(
+      model_problems("model_type: llama\n"),
+      (Texts{"1 num_hidden_layers: missing; write a whole number", "1 hidden_size: missing; write a whole number",
+             "1 vocab_size: missing; write a whole number", "1 num_attention_heads: missing; write a whole number",
+             "1 intermediate_size: missing; write a whole number"}));
   EXPECT_EQ(model_problems("name: m\nlayers: 2000000000\nhidden: 64\nvocabulary: 100\nheads: 8\nffn: 1\n"),
             (Texts{"2 layers: 2000000000 is too large; at most 10000"}));
 }
@@ -310,3 +307,5 @@ TEST(Overridden, UnknownDocumentsAreProblems) {
                    "0 plan.schedule: write DOCUMENT.KEY=VALUE, such as plan.schedule=1f1b",
                    "0 : write DOCUMENT.KEY=VALUE, such as plan.schedule=1f1b"}));
 }
+
+}  // namespace stepsim::inputs_test

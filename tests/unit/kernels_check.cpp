@@ -4,9 +4,7 @@
 #include "sim/base/errors.hpp"
 #include "support/shipped.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::kernels_check_test {
 std::string refusal(std::vector<std::string> overrides) {
   try {
     (void)testing::shipped("gpt-3-175b-pipeline", std::move(overrides));
@@ -24,7 +22,8 @@ TEST(KernelsCheck, FlashAttention2WhereItWasMeasured) {
 
 TEST(KernelsCheck, UnfusedAttentionHasNoContextParallelism) {
   EXPECT_EQ(refusal({"plan.kernels.attention=unfused"}), "");
-  EXPECT_NE(refusal({"plan.kernels.attention=unfused", "plan.parallel.context=2"}).find("context parallelism needs flash attention"),
+  EXPECT_NE(refusal({"plan.kernels.attention=unfused", "plan.parallel.context=2"})
+                .find("context parallelism needs flash attention"),
             std::string::npos);
 }
 
@@ -35,12 +34,12 @@ TEST(KernelsCheck, UnknownKernelsAreRefused) {
 }
 
 TEST(KernelsCheck, KeysReachThePlan) {
-  const Inputs in = testing::shipped("gpt-3-175b-pipeline", {"plan.kernels={attention: unfused, elementwise: unfused, dropout: true}",
-                                                             "plan.clip_gradients=false", "plan.rates=calibrated"});
+  const Inputs in =
+      testing::shipped("gpt-3-175b-pipeline", {"plan.kernels={attention: unfused, elementwise: unfused, dropout: true}",
+                                               "plan.clip_gradients=false", "plan.rates=calibrated"});
   EXPECT_EQ(in.plan.kernels, (Kernels{Kernels::Attention::unfused, false, true}));
   EXPECT_FALSE(in.plan.clip_gradients);
   EXPECT_EQ(in.cluster.gpu.rates, Rates::calibrated);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::kernels_check_test

@@ -9,9 +9,7 @@
 #include "sim/base/errors.hpp"
 #include "support/temp_file.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::platform_test {
 std::shared_ptr<const Platform> read(const std::string& inside) {
   const test::TempFile file(
       "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -269,5 +267,4 @@ TEST(Platform, AllProblemsComeTogether) {
             7U);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::platform_test

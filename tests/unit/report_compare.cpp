@@ -7,9 +7,7 @@
 #include "support/contains.hpp"
 #include "support/report_example.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::report_compare_test {
 // A report of one kind of rank that spends `compute`, `exposed`, `wait` and `bubble` seconds.
 Report made(const std::string& name, double compute, double exposed, double wait, double bubble, double tokens = 1000) {
   Report report;
@@ -103,5 +101,4 @@ TEST(ReportCompare, NothingToCompare) {
   EXPECT_TRUE(contains(compare_text({Report{}}), "there is no winner"));
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::report_compare_test

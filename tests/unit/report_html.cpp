@@ -9,9 +9,7 @@
 #include "sim/report/timeline_view.hpp"
 #include "support/report_example.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::report_html_test {
 using Json = nlohmann::json;
 
 Json data_of(const std::string& page) {
@@ -164,5 +162,4 @@ TEST(TimelineView, ShowsOneRankOfAKindAndThoseOnThePath) {
   EXPECT_EQ(view["ranks_simulated"], 6);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::report_html_test

@@ -7,9 +7,7 @@
 
 #include "support/report_example.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::report_json_test {
 using Json = nlohmann::ordered_json;
 
 Report judged() {
@@ -107,5 +105,4 @@ TEST(ReportCsv, ARowARank) {
             "1,1,1,3,0,5,3,1,4,0,150,30000000000\n");
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::report_json_test

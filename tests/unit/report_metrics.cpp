@@ -3,9 +3,7 @@
 
 #include "support/report_example.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::report_metrics_test {
 using toy::two_ranks;
 
 TEST(ReportMetrics, SplitsTheStepOfEachRank) {
@@ -175,5 +173,4 @@ TEST(ReportMetrics, PhasesAreMeansOverGpus) {
   EXPECT_DOUBLE_EQ(report.ranks[0].peak_memory_bytes, 60e9);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::report_metrics_test

@@ -3,9 +3,7 @@
 
 #include "support/report_example.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::report_path_test {
 void expect_part(const PathPart& part, const std::string& kind, const std::string& dimension, const std::string& wire,
                  int rank, double seconds) {
   EXPECT_EQ(part.kind, kind);
@@ -36,7 +34,8 @@ TEST(ReportPath, NamesWhatLimitsATransfer) {
   auto e = toy::two_ranks();
   Part& message = e.graph.groups[1].patterns[0].parts[0];
   message.alpha = 3.5;  // more than it took
-  EXPECT_EQ(critical_path(e.graph, e.timeline).by_wire, (std::map<std::string, double>{{"infiniband", 2}, {"latency", 3}}));
+  EXPECT_EQ(critical_path(e.graph, e.timeline).by_wire,
+            (std::map<std::string, double>{{"infiniband", 2}, {"latency", 3}}));
   message.alpha = 1;
   const CriticalPath path = critical_path(e.graph, e.timeline);
   EXPECT_EQ(path.by_wire, (std::map<std::string, double>{{"infiniband", 2}, {"latency", 1}, {"nvlink", 2}}));
@@ -109,5 +108,4 @@ TEST(ReportPath, AnEmptyStepHasNone) {
   EXPECT_TRUE(path.parts.empty());
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::report_path_test

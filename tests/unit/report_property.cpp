@@ -7,9 +7,7 @@
 
 #include "support/report_example.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::report_property_test {
 // Ranks with programs of their own that meet in the calls of two groups, one of collectives, one of messages.
 StepGraph random_graph() {
   StepGraph graph;
@@ -172,5 +170,4 @@ TEST(ReportProperty, AnyStepMakesAValidReport) {
   }));
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::report_property_test

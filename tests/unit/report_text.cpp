@@ -8,9 +8,7 @@
 #include "support/contains.hpp"
 #include "support/report_example.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::report_text_test {
 void expect_fits(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -145,5 +143,4 @@ TEST(ReportTable, CutsOnlyWhatMayBeCut) {
   EXPECT_EQ(table.text().find('\n'), 2 + 95 + 2 + 1u);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::report_text_test

@@ -13,9 +13,7 @@
 #include "sim/report/trace_ranks.hpp"
 #include "support/report_example.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::report_trace_test {
 using Json = nlohmann::json;
 
 TEST(ReportTrace, NamesProcessesAndThreads) {
@@ -99,8 +97,8 @@ MemoryLine two_points() {
   return {.rank = 0, .points = {{0, 1e9}, {3, 2e9}}};
 }
 
-// What the format asks for: every event has a phase, a process and, but for metadata, a time; a slice has a duration and
-// a named thread of a named process; arrows come in pairs, first the start, each within a slice of its thread; the
+// What the format asks for: every event has a phase, a process and, but for metadata, a time; a slice has a duration
+// and a named thread of a named process; arrows come in pairs, first the start, each within a slice of its thread; the
 // values of a counter stand in order of time.
 void expect_rules(const Json& trace) {
   std::set<std::pair<int, int>> threads;
@@ -109,8 +107,11 @@ void expect_rules(const Json& trace) {
   for (const Json& event : trace["traceEvents"]) {
     ASSERT_TRUE(event["ph"].is_string() && event["pid"].is_number_integer()) << event;
     if (event["ph"] == "M" && event["name"] == "process_name") processes.insert(event["pid"].get<int>());
-    if (event["ph"] == "M" && event["name"] == "thread_name") threads.emplace(event["pid"].get<int>(), event["tid"].get<int>());
-    if (event["ph"] == "X") slices[{event["pid"].get<int>(), event["tid"].get<int>()}].emplace_back(event["ts"].get<double>(), event["ts"].get<double>() + event["dur"].get<double>());
+    if (event["ph"] == "M" && event["name"] == "thread_name")
+      threads.emplace(event["pid"].get<int>(), event["tid"].get<int>());
+    if (event["ph"] == "X")
+      slices[{event["pid"].get<int>(), event["tid"].get<int>()}].emplace_back(
+          event["ts"].get<double>(), event["ts"].get<double>() + event["dur"].get<double>());
   }
   std::map<long long, int> open;
   std::map<std::pair<int, std::string>, double> last;
@@ -120,7 +121,8 @@ void expect_rules(const Json& trace) {
     ASSERT_GE(event["ts"].get<double>(), 0) << event;
     EXPECT_TRUE(processes.contains(event["pid"].get<int>())) << event;
     if (phase == "C") {
-      const auto [found, isnew] = last.try_emplace({event["pid"].get<int>(), event["name"].get<std::string>()}, event["ts"].get<double>());
+      const auto [found, isnew] =
+          last.try_emplace({event["pid"].get<int>(), event["name"].get<std::string>()}, event["ts"].get<double>());
       EXPECT_TRUE(isnew || found->second <= event["ts"].get<double>()) << event;
       found->second = event["ts"];
       for (const auto& [name, value] : event["args"].items()) EXPECT_TRUE(value.is_number()) << event;
@@ -134,7 +136,9 @@ void expect_rules(const Json& trace) {
     }
     ASSERT_TRUE(phase == "s" || phase == "f") << event;
     const double ts = event["ts"];
-    EXPECT_TRUE(std::any_of(slices[thread].begin(), slices[thread].end(), [ts](const auto& s) { return s.first <= ts && ts < s.second; })) << event;
+    EXPECT_TRUE(std::any_of(slices[thread].begin(), slices[thread].end(), [ts](const auto& s) {
+      return s.first <= ts && ts < s.second;
+    })) << event;
     int& state = open[event["id"].get<long long>()];
     EXPECT_EQ(state, phase == "s" ? 0 : 1) << event;
     state += 1;
@@ -180,7 +184,8 @@ TEST(ReportTrace, AnArrowFromTheSenderToTheReceiver) {
 std::map<double, double> counter(const Json& trace, int pid, const std::string& name) {
   std::map<double, double> values;
   for (const Json& event : trace["traceEvents"]) {
-    if (event["ph"] == "C" && event["pid"] == pid && event["name"] == name) values[event["ts"]] = event["args"].begin().value();
+    if (event["ph"] == "C" && event["pid"] == pid && event["name"] == name)
+      values[event["ts"]] = event["args"].begin().value();
   }
   return values;
 }
@@ -203,7 +208,8 @@ TEST(ReportTrace, CountsMemoryAndSharedSms) {
   e.graph.programs[0].ops[1].sms = 20;
   const Json trace = Json::parse(to_trace(e.graph, e.timeline, {.memory = {two_points()}}));
   EXPECT_EQ(counter(trace, 0, "SMs communicating"), (std::map<double, double>{{1e6, 20}, {3e6, 0}}));
-  EXPECT_EQ(counter(trace, 0, "SMs computing"), (std::map<double, double>{{0, 132}, {1e6, 112}, {2e6, 0}, {3e6, 132}, {6e6, 0}}));
+  EXPECT_EQ(counter(trace, 0, "SMs computing"),
+            (std::map<double, double>{{0, 132}, {1e6, 112}, {2e6, 0}, {3e6, 132}, {6e6, 0}}));
   EXPECT_EQ(counter(trace, 0, "memory GB"), (std::map<double, double>{{0, 1}, {3e6, 2}}));
 }
 
@@ -244,5 +250,4 @@ TEST(TraceRanks, AreRefusedAllAtOnce) {
   EXPECT_NE(missing.find("there is no stage 2: 0 to 1"), std::string::npos) << missing;
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::report_trace_test

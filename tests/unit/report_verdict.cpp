@@ -4,9 +4,7 @@
 #include "support/contains.hpp"
 #include "support/report_example.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::report_verdict_test {
 using toy::example_report;
 
 TEST(ReportVerdict, IsUnknownUntilElasticitiesAreMeasured) {
@@ -91,8 +89,8 @@ TEST(ReportGuardrails, AStepShorterThanItsWires) {
   auto e = toy::two_ranks();
   e.graph.links[1].capacity = 5;  // 150 B take 30 s
   const Report report = analyse(e.graph, e.timeline, toy::names("x"), toy::facts());
-  EXPECT_TRUE(contains(report.warnings, "shorter than infiniband needs for the bytes of rank 0 or of a shared link (30 s)"));
+  EXPECT_TRUE(
+      contains(report.warnings, "shorter than infiniband needs for the bytes of rank 0 or of a shared link (30 s)"));
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::report_verdict_test

@@ -9,9 +9,7 @@
 #include "support/report_example.hpp"
 #include "support/small_graphs.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::report_waits_test {
 using namespace testing;
 
 // Rank 1 is ready for the reduction at 3 s, rank 0 at 6 s (see two_ranks).
@@ -75,7 +73,8 @@ TEST(Waits, SpeedIsTheMeanOverTheStep) {
 TEST(Waits, OfTwoThatComeLastTheSlowerIsBlamed) {
   GraphMaker m;
   const int wire = m.link(1e9);
-  const int one = m.program({compute(1), transfer(1, 0, 1e9, {0})}), two = m.program({compute(2), transfer(1, 0, 1e9, {0})});
+  const int one = m.program({compute(1), transfer(1, 0, 1e9, {0})}),
+            two = m.program({compute(2), transfer(1, 0, 1e9, {0})});
   m.rank(one, 1);
   m.rank(two, 1);
   m.rank(one, 1, 0.5);
@@ -88,8 +87,14 @@ TEST(Waits, OfTwoThatComeLastTheSlowerIsBlamed) {
 TEST(Waits, TheTableFitsThePage) {
   Report report = toy::example_report();
   for (int r = 0; r < 30; ++r) {
-    report.waits.push_back({.rank = 1'000'000 + r, .count = 100'000, .stage = 2 * r, .for_rank = 2'000'000 + r % 12,
-                            .for_count = 100'000, .for_stage = r, .for_speed = 1.0 / 3, .wait_s = 0.123456 * (r + 1)});
+    report.waits.push_back({.rank = 1'000'000 + r,
+                            .count = 100'000,
+                            .stage = 2 * r,
+                            .for_rank = 2'000'000 + r % 12,
+                            .for_count = 100'000,
+                            .for_stage = r,
+                            .for_speed = 1.0 / 3,
+                            .wait_s = 0.123456 * (r + 1)});
   }
   const std::string text = waits_section(report);
   for (std::size_t begin = 0; begin < text.size();) {
@@ -108,7 +113,8 @@ TEST(FoldingText, SaysWhyAndFitsThePage) {
   EXPECT_NE(text.find("rank 2, unlike rank 0: has speed 0.5, not 1"), std::string::npos) << text;
   FoldingReasons many;
   for (int k = 0; k < 40; ++k) {
-    many.kinds.push_back({"pipeline rank", k, 3, k == 0 ? -1 : 0, std::vector<std::string>(k == 0 ? 0 : 9, "is in group \"expert 0-63\", which has rank 5")});
+    many.kinds.push_back({"pipeline rank", k, 3, k == 0 ? -1 : 0,
+                          std::vector<std::string>(k == 0 ? 0 : 9, "is in group \"expert 0-63\", which has rank 5")});
   }
   const std::string long_text = folding_text(many);
   EXPECT_NE(long_text.find("and so on"), std::string::npos);
@@ -120,5 +126,4 @@ TEST(FoldingText, SaysWhyAndFitsThePage) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::report_waits_test

@@ -10,9 +10,7 @@
 
 #include "support/temp_file.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::scenario_test {
 ClusterSpec cluster() {
   Reading reading;
   ClusterSpec spec =
@@ -162,7 +160,8 @@ std::vector<std::string> names(const ClusterSpec& spec, const std::vector<LinkId
 // Rank 9 is GPU 1 of node 1. To rank 1 it goes out by its own card; without that, over NVLink to rank 10, by the cards
 // of plane 2, and over NVLink to rank 1.
 TEST(Scenario, FailoverGoesOutByTheNeighboursCard) {
-  const ClusterSpec spec = under("links: [{match: \"nic9_*\", down_at: 1s, up_at: 3s, failover: nvlink, failover_delay: 500ms}]");
+  const ClusterSpec spec =
+      under("links: [{match: \"nic9_*\", down_at: 1s, up_at: 3s, failover: nvlink, failover_delay: 500ms}]");
   EXPECT_EQ(spec.reroutings, (std::vector<Rerouting>{{1.5, 1}, {3, 0}}));
   EXPECT_EQ(names(spec, route_between(spec, 9, 1)), (std::vector<std::string>{"nic9_up", "nic1_down"}));
   const ClusterSpec round = under_routing(spec, 1);
@@ -171,7 +170,8 @@ TEST(Scenario, FailoverGoesOutByTheNeighboursCard) {
   EXPECT_EQ(names(spec, route_between(round, 1, 9)),
             (std::vector<std::string>{"nv1_up", "nv2_down", "nic2_up", "nic10_down", "nv10_up", "nv9_down"}));
   // Across planes one hop does: it was made over rank 9's own card before only if that is the receiver's plane.
-  EXPECT_EQ(names(spec, route_between(round, 9, 2)), (std::vector<std::string>{"nv9_up", "nv10_down", "nic10_up", "nic2_down"}));
+  EXPECT_EQ(names(spec, route_between(round, 9, 2)),
+            (std::vector<std::string>{"nv9_up", "nv10_down", "nic10_up", "nic2_down"}));
   // Others keep their routes.
   EXPECT_EQ(names(spec, route_between(round, 8, 0)), (std::vector<std::string>{"nic8_up", "nic0_down"}));
   EXPECT_EQ(names(spec, route_between(round, 9, 10)), (std::vector<std::string>{"nv9_up", "nv10_down"}));
@@ -180,7 +180,8 @@ TEST(Scenario, FailoverGoesOutByTheNeighboursCard) {
 // All cards of a node are dead: there is no way round, and the route stays what it is.
 TEST(Scenario, FailoverWithoutANeighbourKeepsTheRoute) {
   std::string faults;
-  for (int rank = 8; rank < 16; ++rank) faults += "  - {match: \"nic" + std::to_string(rank) + "_*\", down_at: 0s, failover: nvlink}\n";
+  for (int rank = 8; rank < 16; ++rank)
+    faults += "  - {match: \"nic" + std::to_string(rank) + "_*\", down_at: 0s, failover: nvlink}\n";
   const ClusterSpec spec = under("links:\n" + faults);
   EXPECT_EQ(names(spec, route_between(spec, 9, 1)), (std::vector<std::string>{"nic9_up", "nic1_down"}));
   EXPECT_EQ(spec.avoided.size(), 16U);
@@ -194,7 +195,8 @@ TEST(Scenario, Jitter) {
 
 TEST(Scenario, ShippedOnesAreSoundOnTheShippedCluster) {
   int read_ones = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(STEPSIM_SOURCE_DIR) + "/workloads/scenarios")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(STEPSIM_SOURCE_DIR) + "/workloads/scenarios")) {
     Reading reading;
     const Scenario scenario = read_scenario(reading, entry.path().string(), {});
     (void)apply(reading, cluster(), scenario);
@@ -221,7 +223,8 @@ TEST(Scenario, ContradictionsAreRefused) {
       {"links: [{match: \"leaf*\", flap: {period: 0s, duty: 0.5}, until: 10s}]", "more than zero"},
       {"links: [{match: \"leaf*\", flap: {period: 1s, duty: 1.5}, until: 10s}]", "is not between 0 and 1"},
       {"links: [{match: \"leaf*\", scale: 0.5, form: 1s}]", "did you mean from?"},
-      {"links: [{match: \"leaf*\", down: 1s, scale: 0.5}]", "the keys here are match, bandwidth, scale, latency, down_at"},
+      {"links: [{match: \"leaf*\", down: 1s, scale: 0.5}]",
+       "the keys here are match, bandwidth, scale, latency, down_at"},
       {"stragglers: [{ranks: [1], speed: 0.5, untl: 1s}]", "did you mean until?"},
       {"stragglers: [{ranks: [1], speed: 0.5, from: 1}]", "has no unit"},
       {"jitter: {compute_sigma: 0.03}", "missing"},
@@ -268,5 +271,4 @@ TEST(Scenario, BadValuesAreRefused) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::scenario_test

@@ -7,9 +7,7 @@
 #include "support/contains.hpp"
 #include "workloads/schedule.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::schedule_check_test {
 using Texts = std::vector<std::string>;
 
 Schedule one_f_one_b(int ranks, int microbatches) {
@@ -189,5 +187,4 @@ TEST(ScheduleCheck, Large) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::schedule_check_test

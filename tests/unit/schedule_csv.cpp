@@ -6,9 +6,7 @@
 #include "support/contains.hpp"
 #include "workloads/schedule_csv.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::schedule_csv_test {
 std::string refusal(std::string_view csv) {
   try {
     schedule_from_csv(csv, "x.csv");
@@ -83,5 +81,4 @@ TEST(ScheduleCsv, UnreadableFile) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::schedule_csv_test

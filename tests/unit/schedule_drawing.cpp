@@ -6,9 +6,7 @@
 #include "support/contains.hpp"
 #include "workloads/schedule_drawing.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::schedule_drawing_test {
 TEST(ScheduleText, OneForwardOneBackward) {
   const Schedule schedule = find_schedule("1f1b")->make({2, 1, 2});
   EXPECT_EQ(schedule_to_text(schedule, unit_times(), Seconds(1)),
@@ -60,5 +58,4 @@ TEST(ScheduleSvg, EveryPassOnce) {
   }
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::schedule_drawing_test

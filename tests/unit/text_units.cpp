@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-using namespace stepsim;
+namespace stepsim::text_units_test {
 
 TEST(TextUnits, ReadsSimGridsSpelling) {
   EXPECT_EQ(bandwidth_from("50GBps"), BytesPerSecond(50e9));
@@ -74,3 +74,5 @@ TEST(TextUnits, WhatIsReadIsWhatWasWritten) {
     RC_ASSERT(time_from(text + "ms")->value == number / 1e3);
   });
 }
+
+}  // namespace stepsim::text_units_test

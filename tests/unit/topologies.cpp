@@ -6,9 +6,7 @@
 
 #include "support/shipped_cluster.hpp"
 
-namespace stepsim {
-namespace {
-
+namespace stepsim::topologies_test {
 using test::bandwidth_of;
 using test::latency_of;
 using test::names_of;
@@ -118,5 +116,4 @@ TEST(Topologies, DragonflyRoutesAreMinimal) {
   EXPECT_DOUBLE_EQ(bandwidth_of(c, "global_0_7_up"), 4 * 2 * 8 * 48e9 / 7);
 }
 
-}  // namespace
-}  // namespace stepsim
+}  // namespace stepsim::topologies_test
