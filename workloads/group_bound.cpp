@@ -94,7 +94,8 @@ std::vector<std::string> GroupBounds::names_of(const std::vector<RankId>& member
                                                const std::string& algorithm, const TokenRouting& routing) const {
   if (algorithm != "auto") return {algorithm};
   std::vector<std::string> names;
-  for (const Algorithm* a : automatic_choices(shape_of(cluster_, members), operation, routing)) names.emplace_back(a->name);
+  for (const Algorithm* a : automatic_choices(shape_of(cluster_, members), operation, routing))
+    names.emplace_back(a->name);
   return names;
 }
 

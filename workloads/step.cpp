@@ -31,9 +31,16 @@ class StepBuilder {
  public:
   StepBuilder(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
               const ClusterSpec& planned_on)
-      : cluster_(cluster), routings_(clusters_of_routings(cluster)), planned_on_(planned_on), plan_(plan),
-        detail_(detail), book_(detail == Detail::flow), grid_(make_grid(plan, cluster.ranks())),
-        experts_(model, plan), blocks_(make_blocks(model, plan)), context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
+      : cluster_(cluster),
+        routings_(clusters_of_routings(cluster)),
+        planned_on_(planned_on),
+        plan_(plan),
+        detail_(detail),
+        book_(detail == Detail::flow),
+        grid_(make_grid(plan, cluster.ranks())),
+        experts_(model, plan),
+        blocks_(make_blocks(model, plan)),
+        context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
     price();
     share_states();
     make_schedule();
@@ -106,7 +113,8 @@ class StepBuilder {
     RankId to = 0;
     while (grid_.place[to].pipeline != grid_.place[0].pipeline + 1) ++to;
     const std::vector<RankId> pair = {0, to};
-    return seconds_alone(planned_on_, make_pattern(planned_on_, pair, Operation::point_to_point, "direct", {}, Detail::aggregate),
+    return seconds_alone(planned_on_,
+                         make_pattern(planned_on_, pair, Operation::point_to_point, "direct", {}, Detail::aggregate),
                          message_bytes(context_.model, plan_));
   }
 
@@ -172,9 +180,9 @@ class StepBuilder {
           if (depends_on_payload(key.operation, key.algorithm)) key.payload = s.call->payload.value;
           auto [it, fresh] = patterns.try_emplace({s.call->group, key});
           if (fresh) {
-            it->second = make_pattern(planned_on_, groups_by(grid_, key_of(s.call->group))[0], key.operation, key.algorithm,
-                                      key.routed ? equal_routing(context_.model, plan_) : TokenRouting{}, Detail::aggregate,
-                                      s.call->payload.value);
+            it->second = make_pattern(planned_on_, groups_by(grid_, key_of(s.call->group))[0], key.operation,
+                                      key.algorithm, key.routed ? equal_routing(context_.model, plan_) : TokenRouting{},
+                                      Detail::aggregate, s.call->payload.value);
           }
           context_.planned_seconds[s.call] = seconds_alone(planned_on_, it->second, s.call->payload.value);
         }
@@ -281,13 +289,16 @@ class StepBuilder {
         if (detail_ != Detail::flow && !depends_on_payload(key.operation, key.algorithm)) key.payload = 0;
       }
       const auto [it, fresh] = made.try_emplace(key, group.patterns.size());
-      group.patterns.push_back(fresh ? make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing, detail_, payload)
-                                     : group.patterns[it->second]);
+      group.patterns.push_back(
+          fresh ? make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing, detail_, payload)
+                : group.patterns[it->second]);
     }
     for (const Pattern& pattern : group.patterns) parts_ += pattern.parts.size();
     if (detail_ == Detail::flow && parts_ > kMostMessages) {
-      throw InputError({{"", 0, "--detail", fmt::format("flow makes more than {} messages of this step; use aggregate, or a "
-                                                        "smaller cluster", kMostMessages)}});
+      throw InputError({{"", 0, "--detail",
+                         fmt::format("flow makes more than {} messages of this step; use aggregate, or a "
+                                     "smaller cluster",
+                                     kMostMessages)}});
     }
   }
 
@@ -381,7 +392,8 @@ class StepBuilder {
       const Algorithms& a = plan_.collectives;
       const std::string& name = op == Operation::all_gather ? a.all_gather : op == Operation::all_reduce ? a.all_reduce : a.reduce_scatter;
       const double bytes = parameters * bytes_per_element(format);
-      return seconds_alone(planned_on_, make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate, bytes), bytes);
+      return seconds_alone(planned_on_, make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate, bytes),
+                           bytes);
     };
     return Seconds(one(dense_, context_.dense_shards, dense) + one(expert_, context_.expert_shards, expert));
   }

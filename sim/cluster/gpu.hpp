@@ -48,8 +48,8 @@ struct Gpu {
 // Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, power {limit, cap, idle,
 // voltage_exponent, activity}, rates {speed_of_light
 // {bf16, fp8, fp32, hbm, launch_gap}, calibrated {...}}, and, where its NVSwitch reduces, nvls {bus_bandwidth, ranks,
-// latency}. A GPU without FP8 units leaves the fp8 keys out. Problems go to `reading`; rates that are asked for and that
-// the file does not have are one.
+// latency}. A GPU without FP8 units leaves the fp8 keys out. Problems go to `reading`; rates that are asked for and
+// that the file does not have are one.
 Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::vector<Override>& overrides = {});
 
 // The achieved dense rate of a precision with all SMs at the speed of light. fp4 has no units of its own on the GPUs

@@ -85,7 +85,8 @@ std::vector<Part> broadcast_tree_traffic(const GroupCall& call) {
     }
   }
   Part between = make_part(rails, share / 2, hops_of(m));
-  between.beta = seconds_per_byte(call.cluster, between.loads) * share / 2 * (hops_of(m) - 1) / tree_chunks(call.payload, hops_of(m));
+  between.beta = seconds_per_byte(call.cluster, between.loads) * share / 2 * (hops_of(m) - 1) /
+                 tree_chunks(call.payload, hops_of(m));
   if (g == 1) return {between};
   inside.add_inside({nodes.begin() + 1, nodes.end()});
   for (std::size_t i = 0; i < g; ++i) {

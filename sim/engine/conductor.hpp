@@ -46,7 +46,8 @@ template <class Clock>
 class Conductor {
  public:
   // Times go to spans[offset of the rank + op]; see span_offsets.
-  Conductor(const StepGraph& graph, Clock& clock, Span* spans) : graph_(graph), clock_(clock), spans_(spans), orders_(graph) {
+  Conductor(const StepGraph& graph, Clock& clock, Span* spans)
+      : graph_(graph), clock_(clock), spans_(spans), orders_(graph) {
     offsets_ = span_offsets(graph);
     for (const Program& program : graph.programs) layouts_.push_back(lay_out(program));
     ranks_.resize(graph.ranks.size());
@@ -75,7 +76,9 @@ class Conductor {
       case Event::Kind::compute_done: finish(event.index, 0); break;
       case Event::Kind::delay_done: finish(event.index, event.stream); break;
       case Event::Kind::latency_paid: move_part(event.index, event.part); break;
-      case Event::Kind::part_done: part_done(event.index, event.part); break;
+      case Event::Kind::part_done:
+        part_done(event.index, event.part);
+        break;
       default:
         if (finished_ == offsets_.back()) return;  // the step is over: nothing that changes now matters
         change(event);

@@ -101,9 +101,14 @@ Json group_json(const Group& group) {
     for (const Part& part : pattern.parts) {
       Json detours = Json::array();
       for (const Detour& d : part.detours) detours.push_back({{"alpha_s", d.alpha}, {"loads", loads_json(d.loads)}});
-      parts.push_back({{"alpha_s", part.alpha}, {"beta_s_per_byte", part.beta}, {"bytes_per_payload", part.bytes_per_payload},
-                       {"counted_only", part.counted_only}, {"loads", loads_json(part.loads)}, {"detours", detours},
-                       {"after", part.after}, {"behind", part.behind}});
+      parts.push_back({{"alpha_s", part.alpha},
+                       {"beta_s_per_byte", part.beta},
+                       {"bytes_per_payload", part.bytes_per_payload},
+                       {"counted_only", part.counted_only},
+                       {"loads", loads_json(part.loads)},
+                       {"detours", detours},
+                       {"after", part.after},
+                       {"behind", part.behind}});
     }
     patterns.push_back({{"operation", pattern.operation}, {"algorithm", pattern.algorithm}, {"parts", parts}});
   }

@@ -228,8 +228,8 @@ struct StepGraph {
 std::uint64_t count_events(const StepGraph& graph);
 
 // Every reason why the graph cannot run, each naming its event: ops that wait for a later op, slots or patterns that do
-// not exist, parts that wait for a later one, endpoints of a group whose calls do not match. Empty when sound. (Deadlocks
-// across ranks show when an engine runs.)
+// not exist, parts that wait for a later one, endpoints of a group whose calls do not match. Empty when sound.
+// (Deadlocks across ranks show when an engine runs.)
 std::vector<std::string> problems_of(const StepGraph& graph);
 
 // "rank 3 op 12 all_to_all dispatch (expert, stage 2, microbatch 5)": how errors and dumps name an event.

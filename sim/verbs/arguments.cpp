@@ -34,7 +34,8 @@ void EngineArguments::declare(CLI::App& verb, bool with_elasticities) {
   verb.add_option("--engine", engine, "simgrid: links are shared; ideal: no contention")
       ->check(CLI::IsMember(engine_names()))
       ->capture_default_str();
-  verb.add_option("--detail", detail, "collectives as steady traffic on the links, as their closed form, or message by message")
+  verb.add_option("--detail", detail,
+                  "collectives as steady traffic on the links, as their closed form, or message by message")
       ->check(CLI::IsMember({"aggregate", "formula", "flow"}))
       ->capture_default_str();
   verb.add_option("--fold", fold, "auto: simulate one rank of each kind (exact); off: all of them")

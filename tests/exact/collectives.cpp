@@ -27,7 +27,8 @@ double seconds(const Pattern& pattern, double payload) {
     for (const std::int32_t before : part.after) begin = std::max(begin, ends[before]);
     for (const Load& load : part.loads) {
       if (part.counted_only) break;
-      per_byte = std::max(per_byte, part.beta + part.bytes_per_payload * load.legs / cluster().bandwidth[load.link].value);
+      per_byte =
+          std::max(per_byte, part.beta + part.bytes_per_payload * load.legs / cluster().bandwidth[load.link].value);
     }
     ends.push_back(begin + part.alpha + payload * per_byte);
   }
@@ -39,22 +40,27 @@ constexpr double kGb = 1e9, kNic = 50e9, kNvlink = 160e9;
 TEST(Collectives, AggregateIsTheClosedForm) {
   const TokenRouting experts{256, 8, 4, {}, {}, {}, false};
   for (const Algorithm& a : algorithms()) {
-    for (const auto& members : {ranks(8), ranks(64), ranks(16, 8), ranks(2), ranks(2, 8), ranks(3), ranks(5, 8), ranks(24)}) {
+    for (const auto& members :
+         {ranks(8), ranks(64), ranks(16, 8), ranks(2), ranks(2, 8), ranks(3), ranks(5, 8), ranks(24)}) {
       if (a.operation == Operation::point_to_point && members.size() != 2) continue;
       if (a.refuses != nullptr && a.refuses(shape_of(cluster(), members)) != nullptr) continue;
       const bool routed = a.operation == Operation::all_to_all && members.size() == 64;
       if (a.name == "node_limited" && !routed) continue;
       const TokenRouting routing = routed ? experts : TokenRouting{};
       for (const double payload : {1e3, 1e6, 1e9}) {
-        const double traffic = seconds(make_pattern(cluster(), members, a.operation, a.name, routing, Detail::aggregate, payload), payload);
-        const double formula = seconds(make_pattern(cluster(), members, a.operation, a.name, routing, Detail::formula, payload), payload);
-        EXPECT_NEAR(traffic, formula, 1e-9 * formula) << to_text(a.operation) << " " << a.name << " " << members.size() << " " << payload;
+        const double traffic = seconds(
+            make_pattern(cluster(), members, a.operation, a.name, routing, Detail::aggregate, payload), payload);
+        const double formula =
+            seconds(make_pattern(cluster(), members, a.operation, a.name, routing, Detail::formula, payload), payload);
+        EXPECT_NEAR(traffic, formula, 1e-9 * formula)
+            << to_text(a.operation) << " " << a.name << " " << members.size() << " " << payload;
       }
     }
   }
 }
 
-double seconds(Operation operation, const char* algorithm, const std::vector<RankId>& members, const TokenRouting& routing = {}) {
+double seconds(Operation operation, const char* algorithm, const std::vector<RankId>& members,
+               const TokenRouting& routing = {}) {
   return seconds(make_pattern(cluster(), members, operation, algorithm, routing, Detail::aggregate, kGb), kGb);
 }
 
@@ -68,7 +74,8 @@ TEST(Collectives, ByHand) {
   EXPECT_NEAR(seconds(Operation::point_to_point, "direct", ranks(2, 8)), 2.8e-6 + kGb / kNic, 1e-12);
   EXPECT_NEAR(seconds(Operation::shift, "ring", ranks(16, 8)), 2.8e-6 + kGb / kNic, 1e-12);
   // Four nodes a token, an eighth of the copies local: 3.5 copies of each token on the NIC.
-  EXPECT_NEAR(seconds(Operation::all_to_all, "node_limited", ranks(64), {256, 8, 4, {}, {}, {}, false}), 2.8e-6 + 3.5 * kGb / kNic, 1e-9);
+  EXPECT_NEAR(seconds(Operation::all_to_all, "node_limited", ranks(64), {256, 8, 4, {}, {}, {}, false}),
+              2.8e-6 + 3.5 * kGb / kNic, 1e-9);
 }
 
 double nic_copies(const char* algorithm, int experts, int max_nodes) {
@@ -83,8 +90,8 @@ double nic_copies(const char* algorithm, int experts, int max_nodes) {
   return copies;
 }
 
-// Top-8 of 128 experts on 8 nodes without a limit: 8 (1 - C(112,8)/C(128,8)) nodes, 7/8 of them remote: 4.67 copies, never
-// more than the plain algorithm's copies for each GPU: 64 (1 - C(126,8)/C(128,8)), 56/64 of them remote.
+// Top-8 of 128 experts on 8 nodes without a limit: 8 (1 - C(112,8)/C(128,8)) nodes, 7/8 of them remote: 4.67 copies,
+// never more than the plain algorithm's copies for each GPU: 64 (1 - C(126,8)/C(128,8)), 56/64 of them remote.
 TEST(Collectives, TokensReachTheNodesOfTheirExperts) {
   double none = 1, no_gpu = 1;
   for (int i = 0; i < 8; ++i) {

@@ -94,7 +94,8 @@ TEST(FaultSteps, ASlowRailStretchesEveryCallItBounds) {
     const TokenRouting routing = routed ? TokenRouting{256, 8, 4} : TokenRouting{};
     const Wires wires{{BytesPerSecond(160e9), Seconds(3.33e-6)}, {BytesPerSecond(between), Seconds(2.8e-6)}, {}};
     double most = 0;
-    for (const Term& t : find_algorithm(operation, pattern.algorithm)->closed_form(shape, wires, routing, op.payload_bytes)) {
+    for (const Term& t :
+         find_algorithm(operation, pattern.algorithm)->closed_form(shape, wires, routing, op.payload_bytes)) {
       most = std::max(most, t.alpha + t.beta * op.payload_bytes);
     }
     return most;
