@@ -4,7 +4,8 @@
 // Tree: the root's node shares the buffer out over NVLink; on each rail two trees join the other nodes, the root's node
 // feeds both their roots half of its V/g each; every node puts the buffer together over NVLink. On one node, or with
 // one member a node, the trees join the members themselves.
-//   between  V/g (1 + (D - 1)/K), D = 1 + ceil(log2(M - 1)) hops    inside  2 V (g - 1)/g out of the root
+//   between  V/g (1 + (D - 1)/K), D = 1 + ceil(log2(M - 1)) hops
+//   inside   2 V (g - 1)/g out of the root, whose last chunk of V/2K then crosses one rail and is put together there
 #include <algorithm>
 
 #include "sim/collective/algorithms.hpp"
@@ -22,6 +23,16 @@ int chain_chunks(double payload, std::size_t n) {
 
 int hops_of(int nodes) {
   return 1 + tree_depth(nodes - 1);
+}
+
+// Seconds a payload byte of the last chunk's way from the root's node: over a rail, then to the g - 1 neighbours.
+double last_chunk(const Nodes& nodes, const GroupCall& call) {
+  const double g = static_cast<double>(nodes[0].size());
+  const double chunk = 1 / (2 * g * tree_chunks(call.payload, hops_of(static_cast<int>(nodes.size()))));
+  const auto way = [&](RankId from, RankId to) {
+    return seconds_per_byte(call.cluster, route_between(call.cluster, from, to));
+  };
+  return chunk * (way(nodes[0][0], nodes[1][0]) + (g - 1) * way(nodes[1][0], nodes[1][1]));
 }
 
 constexpr Levels kBroadcastTrees{.in_switch = false, .trees = true, .scatter = false, .gather = true};
@@ -93,6 +104,7 @@ std::vector<Part> broadcast_tree_traffic(const GroupCall& call) {
     for (std::size_t j = 1; j < g; ++j) inside.add(nodes[0][i], nodes[0][j], i == 0 ? 2 : 1);
   }
   Part spread = make_part(inside, share, 2);
+  if (m > 1) spread.beta = last_chunk(nodes, call);
   between.alpha += spread.alpha;
   return {between, spread};
 }
@@ -144,7 +156,11 @@ std::vector<Term> broadcast_tree_time(const GroupShape& shape, const Wires& wire
   const double shared_out = g > 1 ? 2 * wires.inside.latency.value : 0;
   std::vector<Term> terms = {{one_node ? "inside" : "between", hops * wire.latency.value + shared_out,
                               (1 + filling) / g / wire.bandwidth.value}};
-  if (g > 1) terms.push_back({"inside", shared_out, 2 * (g - 1) / g / wires.inside.bandwidth.value});
+  if (g > 1) {
+    const double chunk = 1 / (2 * g * tree_chunks(payload, hops_of(m)));
+    const double last = chunk / wire.bandwidth.value + chunk * (g - 1) / wires.inside.bandwidth.value;
+    terms.push_back({"inside", shared_out, 2 * (g - 1) / g / wires.inside.bandwidth.value + (m > 1 ? last : 0)});
+  }
   return terms;
 }
 

@@ -59,9 +59,8 @@ MessageId Flow::join(std::vector<MessageId> after, double seconds, double second
   return add(std::move(part), std::move(after), kNoMessage);
 }
 
-int chunks_of(double bytes, int most) {
-  constexpr double kSlot = 512 * 1024;
-  return static_cast<int>(std::clamp(std::ceil(bytes / kSlot), 1.0, most * 1.0));
+int chunks_of(double bytes, int most, double slot) {
+  return static_cast<int>(std::clamp(std::ceil(bytes / slot), 1.0, most * 1.0));
 }
 
 }  // namespace stepsim

@@ -47,6 +47,6 @@ class Flow {
 
 // Into how many chunks a message of so many bytes is cut where it passes through several hands: NCCL's slots hold
 // 512 KiB, but no more than `most`: 16 keep what pipelining leaves out below a hundredth of most calls.
-int chunks_of(double bytes, int most = 16);
+int chunks_of(double bytes, int most = 16, double slot = 512 * 1024);
 
 }  // namespace stepsim

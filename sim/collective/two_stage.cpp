@@ -20,7 +20,9 @@ class TwoStageFlow {
         last_inside_(static_cast<std::size_t>(m_ * g_ * g_), kNoMessage) {
     double most = 0;
     for (int to = 1; to < m_; ++to) most = std::max(most, stages.rail(0, to, 0));
-    chunks_ = chunks_of(call.payload * most);
+    // NCCL cuts what all-to-alls send over the network smaller than its slots (NCCL_P2P_NET_CHUNKSIZE). A stage waits
+    // for the other's first or last chunk, and between few nodes there is not much else to hide that behind.
+    chunks_ = chunks_of(call.payload * most, std::max(16, 64 / std::max(m_ - 1, 1)), 128 * 1024);
   }
 
   std::vector<Part> run() {
