@@ -23,8 +23,9 @@ namespace {
 // Sharded states: all ranks. Else each replica of the model has the whole norm; experts of one replica may be spread over
 // what the dense grid calls data, and then all ranks take part too.
 RankLists norm_lists(const Grid& grid, const ParallelPlan& plan) {
-  if (plan.parallel.zero > 0 || plan.parallel.expert > 1) return groups_by(grid, [](const Place&) { return std::vector<int>{}; });
-  return groups_by(grid, [](const Place& p) { return std::vector<int>{p.data, p.context}; });
+  const Parallel& p = plan.parallel;
+  if (p.zero > 0 || p.expert * p.expert_tensor > p.tensor) return groups_by(grid, [](const Place&) { return std::vector<int>{}; });
+  return groups_by(grid, [](const Place& place) { return std::vector<int>{place.data, place.context}; });
 }
 
 class StepBuilder {

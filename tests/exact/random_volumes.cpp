@@ -189,6 +189,19 @@ void states(const Case& c, Closed& closed) {
   closed.add("gather all_gather", held * 2 * gathers);
 }
 
+// After the last microbatch: gradients that tensor ranks have only for their own rows (norms with sequence parallelism,
+// routers always), FP32; and one FP32 number of the gradients' norm among the ranks that hold different parts of it.
+void ends(const Case& c, Closed& closed) {
+  if (c.tensor > 1) {
+    const double norms = c.sequence ? (2 * c.layers + 1) * kHidden : 0, routers = c.experts ? c.layers * kExperts * kHidden : 0;
+    const double copies = c.schedule == "dualpipe" ? 2 : 1;
+    closed.add("tensor all_reduce", (norms + routers) * 4 * c.world() / c.pipeline * copies);
+  }
+  const bool replicas_differ = c.zero > 0 || c.expert * c.expert_tensor > c.tensor;
+  const int parts = replicas_differ ? c.world() : c.tensor * c.pipeline;
+  if (parts > 1) closed.add("reduce all_reduce", 4.0 * c.world());
+}
+
 Sums closed_form(const Case& c) {
   Closed closed;
   const double calls = static_cast<double>(c.tensor) * c.context * c.data() * c.microbatches();
@@ -197,6 +210,7 @@ Sums closed_form(const Case& c) {
   expert(c, calls, closed);
   pipeline(c, calls, closed);
   states(c, closed);
+  ends(c, closed);
   return closed.sums;
 }
 
