@@ -86,48 +86,59 @@ class LevelsFlow {
     }
   }
 
-  // The buffer goes round in loops, several lanes at a time, as NCCL's channels do.
+  // A chunk of every block of a rail.
+  struct Piece {
+    std::size_t rail;
+    std::vector<Messages> here;  // [node] what it has last received
+  };
+
+  static Messages joined(Messages messages, const Messages& more) {
+    messages.insert(messages.end(), more.begin(), more.end());
+    return messages;
+  }
+
+  // A step moves all chunks of a block on, so that the first can go on further while the others still move. Block b of
+  // a rail's 1/g comes together on its way from node b + 1 round to node b: node k first sends block k - 1. Then it
+  // goes round again from node b.
   void ring() {
     const double block = 1.0 / static_cast<double>(m_ * g_);
     // In the switch a chunk is one message to all: there may be more of them.
-    const int chunks = chunks_of(payload_ * block, levels_.in_switch ? 64 : 16), lanes = std::min(chunks, 4);
-    const int loops = (chunks + lanes - 1) / lanes;
-    for (int loop = 0; loop < loops; ++loop) {
-      for (int lane = 0; lane < lanes; ++lane) {
-        lane_ = static_cast<std::size_t>(lane);
-        for (std::size_t i = 0; i < g_; ++i) ring_once(i, block / (lanes * loops));
+    const int chunks = chunks_of(payload_ * block, levels_.in_switch ? 64 : 16);
+    const double bytes = block / chunks;
+    std::vector<Piece> pieces;
+    for (std::size_t p = 0; p < static_cast<std::size_t>(chunks) * g_; ++p)
+      pieces.push_back({p % g_, std::vector<Messages>(m_)});
+    for (std::size_t s = 0; levels_.scatter && s + 1 < m_; ++s) {
+      for (Piece& piece : pieces) {
+        for (std::size_t k = 0; k < m_; ++k) piece.here[k] = joined(collect(k, piece.rail, bytes), piece.here[k]);
+        pass_on(piece, bytes);
+      }
+    }
+    for (Piece& piece : pieces) {
+      for (std::size_t k = 0; k < m_; ++k) {
+        Messages& here = piece.here[k];
+        here = joined(collect(k, piece.rail, bytes), here);
+        if (here.size() > 1) here = {flow_.join(std::move(here))};
+      }
+    }
+    for (std::size_t s = 0; levels_.gather && s < m_; ++s) {
+      for (Piece& piece : pieces) {
+        for (std::size_t k = 0; k < m_; ++k) spread(k, piece.rail, bytes, piece.here[k]);
+        if (s + 1 < m_) pass_on(piece, bytes);
       }
     }
   }
 
-  // Block b of a rail's 1/g comes together on its way from node b + 1 round to node b: node k first sends block k - 1.
-  // Then it goes round again from node b.
-  void ring_once(std::size_t i, double bytes) {
-    std::vector<Messages> here(m_), next(m_);  // what node k has last received
-    const auto step = [&](std::size_t k, Messages after) {
-      MessageId& last = last_of(rails_, k, i, i);
-      last = flow_.send(nodes_[k][i], nodes_[(k + 1) % m_][i], bytes, std::move(after), last);
-      next[(k + 1) % m_] = {last};
-    };
-    const auto with = [](Messages messages, const Messages& more) {
-      messages.insert(messages.end(), more.begin(), more.end());
-      return messages;
-    };
-    for (std::size_t s = 0; levels_.scatter && s + 1 < m_; ++s) {
-      for (std::size_t k = 0; k < m_; ++k) step(k, with(collect(k, i, bytes), here[k]));
-      here = next;
-    }
+  // Every node sends what it has here to the next.
+  void pass_on(Piece& piece, double bytes) {
+    std::vector<Messages> next(m_);
     for (std::size_t k = 0; k < m_; ++k) {
-      here[k] = with(collect(k, i, bytes), here[k]);
-      if (here[k].size() > 1) here[k] = {flow_.join(std::move(here[k]))};
+      const std::size_t to = (k + 1) % m_;
+      MessageId& last = last_of(rails_, k, piece.rail, piece.rail);
+      last = flow_.send(nodes_[k][piece.rail], nodes_[to][piece.rail], bytes, std::move(piece.here[k]), last);
+      next[to] = {last};
     }
-    for (std::size_t s = 0; levels_.gather && s < m_; ++s) {
-      for (std::size_t k = 0; k < m_; ++k) {
-        if (s + 1 < m_) step(k, here[k]);
-        spread(k, i, bytes, here[k]);
-      }
-      here = next;
-    }
+    piece.here = std::move(next);
   }
 
   // An all-reduce: chunks flow up both trees of every rail and down again.
