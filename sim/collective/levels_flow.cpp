@@ -97,14 +97,20 @@ class LevelsFlow {
     return messages;
   }
 
+  // Reducing takes the ports one way in the switch and multicasting the other: the buffer goes round in loops of a few
+  // chunks, so that one loop's gather is there beside the next one's scatter.
+  void ring() {
+    const double block = 1.0 / static_cast<double>(m_ * g_);
+    const bool both_ways = levels_.in_switch && levels_.scatter && levels_.gather;
+    const int chunks = chunks_of(payload_ * block, levels_.in_switch ? 64 : 16);
+    const int at_once = both_ways ? std::min(chunks, 4) : chunks, loops = (chunks + at_once - 1) / at_once;
+    for (int loop = 0; loop < loops; ++loop) ring_once(at_once, block / (at_once * loops));
+  }
+
   // A step moves all chunks of a block on, so that the first can go on further while the others still move. Block b of
   // a rail's 1/g comes together on its way from node b + 1 round to node b: node k first sends block k - 1. Then it
   // goes round again from node b.
-  void ring() {
-    const double block = 1.0 / static_cast<double>(m_ * g_);
-    // In the switch a chunk is one message to all: there may be more of them.
-    const int chunks = chunks_of(payload_ * block, levels_.in_switch ? 64 : 16);
-    const double bytes = block / chunks;
+  void ring_once(int chunks, double bytes) {
     std::vector<Piece> pieces;
     for (std::size_t p = 0; p < static_cast<std::size_t>(chunks) * g_; ++p)
       pieces.push_back({p % g_, std::vector<Messages>(m_)});
