@@ -236,7 +236,7 @@ class ProgramBuilder {
     op.kind = OpKind::transfer;
     op.stream = use.stream;
     op.slot = use.slot;
-    op.pattern = book_.pattern(use.slot, pattern_key(c_.plan, call));
+    op.pattern = book_.pattern(use.slot, pattern_key(c_.plan, call), call.payload.value);
     op.payload_bytes = call.payload.value;
     op.sms = static_cast<std::int16_t>(c_.held_sms);
     op.tags = tags_of(run, step);
@@ -313,7 +313,7 @@ class ProgramBuilder {
     op.kind = OpKind::transfer;
     op.stream = gather ? kGatherStream : kReduceStream;
     op.slot = slot;
-    op.pattern = book_.pattern(slot, {operation, algorithm, false});
+    op.pattern = book_.pattern(slot, {operation, algorithm, false}, bytes);
     op.payload_bytes = bytes;
     op.sms = static_cast<std::int16_t>(c_.held_sms);
     op.tags = tags;
@@ -414,7 +414,7 @@ class ProgramBuilder {
     op.kind = OpKind::transfer;
     op.stream = stream;
     op.slot = slot;
-    op.pattern = book_.pattern(slot, {Operation::all_reduce, algorithm, false});
+    op.pattern = book_.pattern(slot, {Operation::all_reduce, algorithm, false}, bytes);
     op.payload_bytes = bytes;
     op.sms = static_cast<std::int16_t>(c_.held_sms);
     op.tags = {Phase::optimizer, dimension, -1, -1, -1, -1, 0};

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/errors.hpp"
 #include "sim/collective/rerouted.hpp"
 #include "workloads/check.hpp"
 #include "workloads/grid.hpp"
@@ -31,9 +32,16 @@ class StepBuilder {
  public:
   StepBuilder(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
               const ClusterSpec& planned_on)
-      : cluster_(cluster), routings_(clusters_of_routings(cluster)), planned_on_(planned_on), plan_(plan),
-        detail_(detail), grid_(make_grid(plan, cluster.ranks())),
-        experts_(model, plan), blocks_(make_blocks(model, plan)), context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
+      : cluster_(cluster),
+        routings_(clusters_of_routings(cluster)),
+        planned_on_(planned_on),
+        plan_(plan),
+        detail_(detail),
+        book_(detail == Detail::flow),
+        grid_(make_grid(plan, cluster.ranks())),
+        experts_(model, plan),
+        blocks_(make_blocks(model, plan)),
+        context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
     price();
     share_states();
     make_schedule();
@@ -106,8 +114,9 @@ class StepBuilder {
     RankId to = 0;
     while (grid_.place[to].pipeline != grid_.place[0].pipeline + 1) ++to;
     const std::vector<RankId> pair = {0, to};
-    return alone(make_pattern(planned_on_, pair, Operation::point_to_point, "direct", {}, Detail::aggregate),
-                 message_bytes(context_.model, plan_));
+    return seconds_alone(planned_on_,
+                         make_pattern(planned_on_, pair, Operation::point_to_point, "direct", {}, Detail::aggregate),
+                         message_bytes(context_.model, plan_));
   }
 
   void price() {
@@ -168,13 +177,15 @@ class StepBuilder {
       for (const auto& segments : of_kind) {
         for (const Segment& s : segments) {
           if (s.call == nullptr || context_.planned_seconds.contains(s.call)) continue;
-          const PatternKey key = pattern_key(plan_, *s.call);
+          PatternKey key = pattern_key(plan_, *s.call);
+          if (depends_on_payload(key.operation, key.algorithm)) key.payload = s.call->payload.value;
           auto [it, fresh] = patterns.try_emplace({s.call->group, key});
           if (fresh) {
-            it->second = make_pattern(planned_on_, groups_by(grid_, key_of(s.call->group))[0], key.operation, key.algorithm,
-                                      key.routed ? equal_routing(context_.model, plan_) : TokenRouting{}, Detail::aggregate);
+            it->second = make_pattern(planned_on_, groups_by(grid_, key_of(s.call->group))[0], key.operation,
+                                      key.algorithm, key.routed ? equal_routing(context_.model, plan_) : TokenRouting{},
+                                      Detail::aggregate, s.call->payload.value);
           }
-          context_.planned_seconds[s.call] = alone(it->second, s.call->payload.value);
+          context_.planned_seconds[s.call] = seconds_alone(planned_on_, it->second, s.call->payload.value);
         }
       }
     }
@@ -188,17 +199,6 @@ class StepBuilder {
       case GroupKind::expert_tensor: break;
     }
     return expert_tensor_key;
-  }
-
-  // Seconds of a call that has its links to itself.
-  double alone(const Pattern& pattern, double payload) const {
-    double seconds = 0;
-    for (const Part& part : pattern.parts) {
-      double per_byte = 0;
-      for (const Load& load : part.loads) per_byte = std::max(per_byte, load.legs / planned_on_.bandwidth[load.link].value);
-      seconds = std::max(seconds, part.alpha + payload * part.bytes_per_payload * per_byte);
-    }
-    return seconds;
   }
 
   void copy_links() {
@@ -268,12 +268,48 @@ class StepBuilder {
       group.name = fmt::format("{} {}-{}", to_text(dimension), members.front(), members.back());
       group.dimension = dimension;
       group.size = static_cast<int>(members.size());
-      for (const PatternKey& key : book_.patterns(slot)) {
-        const TokenRouting routing = key.routed ? experts_.routing(key, shape_of(cluster_, members)) : TokenRouting{};
-        group.patterns.push_back(make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing, detail_));
-      }
+      make_patterns(group, slot, members);
       add(std::move(group), slot, members);
     }
+  }
+
+  // Those that the group calls; others stay empty. Keys that come to the same share one. "auto" looks at the cluster as
+  // it is meant to be: a link that is slow today changes no algorithm.
+  void make_patterns(Group& group, std::int16_t slot, const std::vector<RankId>& members) {
+    const std::vector<bool> used = called_patterns(step_.graph.ranks[members[0]].program, slot);
+    std::map<PatternKey, std::size_t> made;
+    for (PatternKey key : book_.patterns(slot)) {
+      if (!used[group.patterns.size()]) {
+        group.patterns.push_back({std::string(to_text(key.operation)), key.algorithm, {}});
+        continue;
+      }
+      const double payload = key.payload > 0 ? key.payload : kLargePayload;
+      const TokenRouting routing = key.routed ? experts_.routing(key, shape_of(cluster_, members)) : TokenRouting{};
+      if (key.algorithm == "auto") {
+        key.algorithm = choose_algorithm(planned_on_, members, key.operation, routing, payload).name;
+        if (detail_ != Detail::flow && !depends_on_payload(key.operation, key.algorithm)) key.payload = 0;
+      }
+      const auto [it, fresh] = made.try_emplace(key, group.patterns.size());
+      group.patterns.push_back(
+          fresh ? make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing, detail_, payload)
+                : group.patterns[it->second]);
+    }
+    for (const Pattern& pattern : group.patterns) parts_ += pattern.parts.size();
+    if (detail_ == Detail::flow && parts_ > kMostMessages) {
+      throw InputError({{"", 0, "--detail",
+                         fmt::format("flow makes more than {} messages of this step; use aggregate, or a "
+                                     "smaller cluster",
+                                     kMostMessages)}});
+    }
+  }
+
+  const std::vector<bool>& called_patterns(std::int32_t program, std::int16_t slot) {
+    auto [it, fresh] = called_.try_emplace({program, slot}, book_.patterns(slot).size(), false);
+    if (!fresh) return it->second;
+    for (const Op& op : step_.graph.programs[program].ops) {
+      if (op.kind == OpKind::transfer && op.slot == slot) it->second[static_cast<std::size_t>(op.pattern)] = true;
+    }
+    return it->second;
   }
 
   void add_channels() {
@@ -358,7 +394,10 @@ class StepBuilder {
       const std::string& name = op == Operation::all_gather ? a.all_gather : op == Operation::all_reduce ? a.all_reduce : a.reduce_scatter;
       const double bytes = parameters * bytes_per_element(format);
       auto [it, fresh] = known.try_emplace({op, name, bytes, groups[0]});
-      if (fresh) it->second = Seconds(alone(make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate), bytes));
+      if (fresh) {
+        const Pattern pattern = make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate, bytes);
+        it->second = Seconds(seconds_alone(planned_on_, pattern, bytes));
+      }
       return it->second;
     };
     return one(dense_, context_.dense_shards, dense) + one(expert_, context_.expert_shards, expert);
@@ -377,13 +416,16 @@ class StepBuilder {
   const ClusterSpec& planned_on_;
   const ParallelPlan& plan_;
   Detail detail_;
+  Book book_;
   Step step_;
   Grid grid_;
   ExpertPlaces experts_;
   BlockList blocks_;  // as if all experts were alike: what plans are made with
   std::vector<Channel> channels_;
   StepContext context_;
-  Book book_;
+  static constexpr std::size_t kMostMessages = 1 << 22;  // of detail flow, in all groups: some gigabytes
+  std::map<std::pair<std::int32_t, std::int16_t>, std::vector<bool>> called_;  // [program, slot][pattern]
+  std::size_t parts_ = 0;
   std::vector<std::vector<std::int32_t>> program_of_;  // [pipeline rank][kind of place in an expert group]
   RankLists norm_;            // ranks that hold the parts of one gradient's norm
   RankLists dense_, expert_;  // ranks that hold the same dense parameters, the same experts

@@ -45,6 +45,15 @@ void check_power(Fields& document, const Gpu& gpu) {
   document.problem("power", "a cap or an activity needs the dynamic_power of the calibrated rates");
 }
 
+void read_nvls(Fields& document, Gpu& gpu) {
+  if (!document.has("nvls")) return document.explain("nvls", "none", or_default("no reduction in the NVSwitch"));
+  Fields fields = document.mapping("nvls", required());
+  fields.bandwidth("bus_bandwidth", gpu.nvls.bus_bandwidth, required());
+  fields.integer("ranks", gpu.nvls.ranks, required(), 2);
+  fields.time("latency", gpu.nvls.latency, required());
+  fields.finish();
+}
+
 }  // namespace
 
 Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::vector<Override>& overrides) {
@@ -73,6 +82,7 @@ Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::
     check_power(*document, gpu);
     all.finish();
   }
+  read_nvls(*document, gpu);
   const auto above_peak = [&](const char* what, FlopsPerSecond rate, FlopsPerSecond most) {
     if (rate > most && most.value > 0) {
       all.problem("speed_of_light", fmt::format("{} is achieved faster than its data-sheet peak: {} of {}", what,

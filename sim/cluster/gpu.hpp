@@ -11,6 +11,19 @@
 
 namespace stepsim {
 
+// Reduction and multicast in the NVSwitch (NVLink SHARP, "NVLS"), as an all-reduce within a node shows them.
+struct SwitchReduction {
+  BytesPerSecond bus_bandwidth;  // nccl-tests' bus bandwidth of a large all-reduce of `ranks` GPUs
+  int ranks = 0;                 // 0: the node has none
+  Seconds latency;               // of a call
+
+  // Bytes/s that a port then really carries each way: of a buffer V it sends and takes V (1 + 1/n), in the time
+  // 2 (n - 1)/n V / bus bandwidth.
+  BytesPerSecond port_rate() const { return bus_bandwidth * ((ranks + 1.0) / (2.0 * (ranks - 1))); }
+
+  bool operator==(const SwitchReduction&) const = default;
+};
+
 struct Gpu {
   std::string name;
   int sms = 0;               // streaming multiprocessors
@@ -27,14 +40,16 @@ struct Gpu {
   CalibratedRates calibrated = {};      // filled in with Rates::calibrated
   std::optional<PowerModel> power = std::nullopt;
   double compute_speed = 1;  // what-if: computing is that much faster, whatever it is priced with
+  SwitchReduction nvls;
 
   bool operator==(const Gpu&) const = default;
 };
 
 // Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, power {limit, cap, idle,
 // voltage_exponent, activity}, rates {speed_of_light
-// {bf16, fp8, fp32, hbm, launch_gap}, calibrated {...}}. A GPU without FP8 units leaves the fp8 keys out. Problems go to
-// `reading`; rates that are asked for and that the file does not have are one.
+// {bf16, fp8, fp32, hbm, launch_gap}, calibrated {...}}, and, where its NVSwitch reduces, nvls {bus_bandwidth, ranks,
+// latency}. A GPU without FP8 units leaves the fp8 keys out. Problems go to `reading`; rates that are asked for and
+// that the file does not have are one.
 Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::vector<Override>& overrides = {});
 
 // The achieved dense rate of a precision with all SMs at the speed of light. fp4 has no units of its own on the GPUs

@@ -62,11 +62,24 @@ class Walk {
 }  // namespace
 
 CallLimit limit_of(const StepGraph& graph, const Pattern& pattern, double payload, double time) {
-  double slowest = -1;
+  struct Reached {
+    double end = 0, latency = 0;
+    int tier = -1;  // of the last wire on the way
+  };
   const std::int32_t routing = routing_at(graph, time);
-  CallLimit limit{.wire = "formula"};
+  std::vector<Reached> parts;
+  Reached last{.end = -1};
   for (const Part& part : pattern.parts) {
+    Reached& here = parts.emplace_back();
     if (part.counted_only) continue;
+    const auto follow = [&](std::int32_t before) {
+      if (parts[static_cast<std::size_t>(before)].end > here.end) here = parts[static_cast<std::size_t>(before)];
+    };
+    for (const std::int32_t before : part.after) follow(before);
+    const double alpha = alpha_of(part, routing);
+    here.end += alpha + part.beta * payload;
+    here.latency += alpha;
+    if (part.behind >= 0) follow(part.behind);
     double per_byte = 0;
     int tier = -1;
     for (const Load& load : loads_of(part, routing)) {
@@ -77,13 +90,11 @@ CallLimit limit_of(const StepGraph& graph, const Pattern& pattern, double payloa
       tier = link.tier;
     }
     const double bytes_time = payload * part.bytes_per_payload * per_byte;
-    const double alpha = alpha_of(part, routing);
-    const double seconds = alpha + part.beta * payload + bytes_time;
-    if (seconds <= slowest) continue;
-    slowest = seconds;
-    limit = {tier >= 0 && bytes_time > 0 ? graph.tiers[static_cast<std::size_t>(tier)] : "formula", alpha};
+    here.end += bytes_time;
+    if (tier >= 0 && bytes_time > 0) here.tier = tier;
+    if (here.end > last.end) last = here;
   }
-  return limit;
+  return {last.tier >= 0 ? graph.tiers[static_cast<std::size_t>(last.tier)] : "formula", std::max(last.latency, 0.0)};
 }
 
 std::vector<PathStep> walk_path(const StepGraph& graph, const Timeline& timeline) {

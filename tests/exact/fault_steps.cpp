@@ -92,9 +92,10 @@ TEST(FaultSteps, ASlowRailStretchesEveryCallItBounds) {
       operation = to_text(a.operation) == pattern.operation ? a.operation : operation;
     const bool routed = operation == Operation::all_to_all;
     const TokenRouting routing = routed ? TokenRouting{256, 8, 4} : TokenRouting{};
-    const Wires wires{{BytesPerSecond(160e9), Seconds(3.33e-6)}, {BytesPerSecond(between), Seconds(2.8e-6)}};
+    const Wires wires{{BytesPerSecond(160e9), Seconds(3.33e-6)}, {BytesPerSecond(between), Seconds(2.8e-6)}, {}};
     double most = 0;
-    for (const Term& t : find_algorithm(operation, pattern.algorithm)->closed_form(shape, wires, routing)) {
+    for (const Term& t :
+         find_algorithm(operation, pattern.algorithm)->closed_form(shape, wires, routing, op.payload_bytes)) {
       most = std::max(most, t.alpha + t.beta * op.payload_bytes);
     }
     return most;

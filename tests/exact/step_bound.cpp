@@ -2,6 +2,7 @@
 // failure.
 #include "workloads/step_bound.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
