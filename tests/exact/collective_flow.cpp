@@ -40,7 +40,8 @@ const ClusterSpec& star() {
 
 class AgainstFlow : public ::testing::TestWithParam<std::size_t> {};  // index into the table of algorithms
 
-// 16 ranks, 1 KiB to 1 GiB. A call is bandwidth-bound when its busiest link is busy for 49 fiftieths of it.
+// 16 ranks, 1 KiB to 1 GiB. A call is bandwidth-bound when its busiest link is busy for 99 % of it. Where that is less,
+// latencies count: steady traffic adds up what messages hide.
 void compare(const ClusterSpec& cluster, const Algorithm& algorithm) {
   SingleCall call;
   call.operation = algorithm.operation;
@@ -55,13 +56,9 @@ void compare(const ClusterSpec& cluster, const Algorithm& algorithm) {
     call.detail = Detail::flow;
     const SingleResult flow = run_single(cluster, call);
     const double deviation = aggregate.seconds / flow.seconds - 1;
-    const bool bound =
-        aggregate.floor_seconds > 0.98 * aggregate.seconds || aggregate.floor_seconds > 0.98 * flow.seconds;
-    if (bound || payload == kGiB) {
-      EXPECT_LT(std::abs(deviation), 0.01) << payload;
-    } else {
-      EXPECT_LT(std::abs(deviation), 0.6) << payload;  // tabulated by stepsim collective --versus flow
-    }
+    const double busy = aggregate.floor_seconds / aggregate.seconds, seen = aggregate.floor_seconds / flow.seconds;
+    const double allowed = busy > 0.99 || payload == kGiB ? 0.01 : std::max(busy, seen) > 0.95 ? 0.02 : 0.6;
+    EXPECT_LT(std::abs(deviation), allowed) << payload;  // tabulated by stepsim collective --versus flow
     EXPECT_GE(flow.seconds, flow.floor_seconds * (1 - 1e-9)) << payload;
     EXPECT_NEAR(flow.floor_seconds, aggregate.floor_seconds, 1e-9 * aggregate.floor_seconds) << payload;
   }
