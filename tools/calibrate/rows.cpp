@@ -105,7 +105,7 @@ Measured attention(const Line& line) {
   const double scores = kernel.m * kernel.n * kernel.groups;
   Measured row{line.of.at("gpu"), line.word("kernel", {"flash", "flash2"}), "sustained", {}, {}};
   row.kernels.reserve(2);
-  kernel.flash2 = row.table == "flash2";
+  kernel.flash = row.table == "flash2" ? Kernel::Flash::flash2 : Kernel::Flash::best;
   double counted = 0;
   for (const bool backward : {false, true}) {
     if (pass == (backward ? "forward" : "backward")) continue;
@@ -120,6 +120,12 @@ Measured attention(const Line& line) {
 }
 
 }  // namespace
+
+std::map<std::string, std::map<std::string, double>> read_memory(const std::string& folder) {
+  std::map<std::string, std::map<std::string, double>> of;
+  for (const Line& line : lines(folder + "/memory.csv")) of[line.of.at("gpu")][line.of.at("what")] = line.value("gbps");
+  return of;
+}
 
 std::vector<Measured> read_measured(const std::string& folder) {
   std::vector<Measured> rows;

@@ -1,6 +1,7 @@
 // Measurements of kernels, from platforms/gpus/measured.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,8 @@ struct Measured {
 
 // gemm.csv and attention.csv. Throws InputError where a line is not as its header says.
 std::vector<Measured> read_measured(const std::string& folder);
+
+// memory.csv: GB/s of each named kernel, by GPU. Throws as read_measured does.
+std::map<std::string, std::map<std::string, double>> read_memory(const std::string& folder);
 
 }  // namespace stepsim

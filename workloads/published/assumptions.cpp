@@ -10,6 +10,21 @@ const std::vector<Assumption>& run_assumptions() {
        {"model.norm=rms", "model.rotary=1"}},
       {"dropout", "runs without flash attention train with dropout (Megatron-LM's default, 0.1)", {"plan.kernels.dropout=false"}},
       {"flash2", "flash attention without a version: FlashAttention-2", {"plan.kernels.attention=flash"}},
+      {"triton", "llm-foundry without a word on attention: attn_impl triton, the default of its benchmark script "
+                 "(scripts/train/benchmarking/submit_benchmarks.py)",
+       {"plan.kernels.attention=flash"}},
+      {"separate-loss", "cross-entropy without a word on fusion: Megatron-LM's vocabulary-parallel one, an operation at a time in FP32",
+       {"plan.kernels.loss=fused"}},
+      {"masters", "gradients are cast to FP32 masters, clipped in a pass of their own, and masters copied to weights, as "
+                  "Megatron-LM's and Apex's mixed-precision optimizers do",
+       {"plan.kernels.optimizer=one_pass"}},
+      {"separate-adam", "llm-foundry's optimizer is DecoupledAdamW, an operation at a time", {"plan.kernels.optimizer=one_pass"}},
+      {"flat-shards", "FSDP without use_orig_params puts gradients together, casts and divides them every microbatch",
+       {"plan.kernels.shards=in_place"}},
+      {"copied-shards", "FSDP2 and Megatron-FSDP copy gathered parameters out of a buffer and gradients into one",
+       {"plan.kernels.shards=in_place"}},
+      {"blocking-messages", "pipelines that are not Megatron-Core's interleaved one wait for each message",
+       {"plan.overlap.pipeline=async"}},
       {"rack-use", "jobs on several NVL72 racks take 64 GPUs of each", {}},
       {"network", "bandwidth between nodes not stated: the shipped cluster's own", {}},
       {"overlap", "ZeRO-1 without a word on overlap: gradients and parameters move beside compute, as the frameworks' "
