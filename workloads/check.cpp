@@ -47,6 +47,10 @@ void check_recompute(Check& check) {
   if (modules.contains(Module::mla_up) && check.model.attention.kind != Attention::Kind::mla) {
     check.add("recompute", fmt::format("{} has no latent attention; leave out mla_up", check.model.name));
   }
+  if (modules.contains(Module::alternate) &&
+      (check.model.attention.kind == Attention::Kind::mla || check.model.experts.count > 0 || check.plan.parallel.tensor > 1)) {
+    check.add("recompute", "alternate is for dense layers of grouped-query attention without tensor parallelism");
+  }
   if (modules.contains(Module::experts) && check.model.experts.count == 0) {
     check.add("recompute", fmt::format("{} has no experts; leave out experts", check.model.name));
   }

@@ -194,6 +194,17 @@ std::vector<int> recompute_for_core(BlockWriter& w, bool core) {
   return core ? std::vector<int>{core_forward(w, inputs)} : inputs;
 }
 
+// Keys and output, whose products count second and fourth.
+void recompute_alternate(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  if (!w.recomputes(Module::alternate)) return;
+  const PhaseScope scope(w, Phase::recompute);
+  w.forward({.name = "keys", .rows = s.tokens, .in = static_cast<double>(s.model.hidden), .out = s.kv_heads * s.qk_dim,
+             .precision = s.plan.precision.linear});
+  rotary(w);
+  w.forward(output_projection(s));
+}
+
 }  // namespace
 
 void attention_norm_forward(BlockWriter& w) {
@@ -214,6 +225,7 @@ void attention_forward(BlockWriter& w) {
 void attention_backward(BlockWriter& w) {
   const LayerShape& s = w.shape();
   dropout_backward(w);
+  recompute_alternate(w);
   const Linear o = output_projection(s);
   sublayer_end_backward(w, "attention post norm");
   const int gathered = w.gather("attention output gradient", s.model.hidden);

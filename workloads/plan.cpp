@@ -138,6 +138,8 @@ std::string_view to_text(Module module) {
       return "ffn";
     case Module::experts:
       return "experts";
+    case Module::alternate:
+      return "alternate";
   }
   return "";
 }

@@ -64,7 +64,9 @@ struct Precisions {
 };
 
 // Parts of a layer whose forward can be run again in the backward pass instead of keeping its activations.
-enum class Module : std::uint8_t { norm, attention, mla_up, swiglu, ffn, experts };
+// alternate: every second product of a dense layer as its formula has them in line (torchtitan's selective op policy): of
+// queries, keys, values, output, gate, up and down those of keys, output and up, and the rotary embedding.
+enum class Module : std::uint8_t { norm, attention, mla_up, swiglu, ffn, experts, alternate };
 struct Recompute {
   bool full = false;  // the whole block from its input, collectives included
   int layers = 0;     // that do so, spread evenly over the model; 0: all of them

@@ -25,11 +25,13 @@ double ratio(const Gpus& gpus, const Measured& row) {
 }
 
 double loss(const Gpus& gpus, const std::vector<const Measured*>& rows) {
-  std::map<std::string, std::pair<double, int>> of_gpu;
+  std::map<std::string, std::pair<double, double>> of_gpu;
   for (const Measured* row : rows) {
-    auto& [sum, count] = of_gpu[row->gpu];
-    sum += std::abs(std::log(ratio(gpus, *row)));
-    ++count;
+    auto& [sum, weights] = of_gpu[row->gpu];
+    const bool product = row->kernels[0].kind != KernelClass::attention;
+    const double weight = product ? std::sqrt(row->time.value) : 1;
+    sum += weight * std::abs(std::log(ratio(gpus, *row)));
+    weights += weight;
   }
   double all = 0;
   for (const auto& [gpu, of] : of_gpu) all += of.first / of.second;

@@ -217,7 +217,7 @@ void recompute(const PublishedRun& run, Translation& out) {
     r.layers = (run.layers + 1) / 2;
   } else if (words.take("selective (op)")) {
     // Every second matrix product, and all that is cheap (torchtitan's per-op policy).
-    r.modules = {Module::norm, Module::swiglu};
+    r.modules = {Module::norm, Module::swiglu, Module::alternate};
     out.assume("selective-op");
   } else if (words.take("selective")) {
     words.take("attention core");
@@ -251,7 +251,12 @@ void kernels(const PublishedRun& run, Translation& out) {
     k.attention = Kernels::Attention::triton;
     out.assume("triton");
   } else if (!words.take("(te/cudnn)")) {
-    if (!words.take("(sdpa)")) out.assume("flash2");
+    if (words.take("(sdpa)")) {
+      k.fused = false;
+      out.assume("eager");
+    } else {
+      out.assume("flash2");
+    }
     // On other GPUs it is the best there is: their tables were measured with it.
     const std::string& cluster = out.cluster.shipped;
     const bool hopper = cluster.find("h100") != std::string::npos || cluster.find("h200") != std::string::npos ||
@@ -271,8 +276,13 @@ void messages(const PublishedRun& run, Translation& out) {
   out.assume("blocking-messages");
 }
 
+// As DeepSeek-V3's report (section 3.2.2) gives its own communication kernels.
+constexpr int kCommunicationSms = 20;
+
 // What the trainers' optimizers, losses and sharded states cost beside the arithmetic.
 void framework(const PublishedRun& run, const RunFacts& facts, Translation& out) {
+  out.plan.sms = {kCommunicationSms, SmUse::Sharing::shared};
+  out.assume("communication-sms");
   Kernels& k = out.plan.kernels;
   const bool sharded = out.plan.parallel.zero == 3;
   const bool composer = Wording(run.shard).take("mixed precision");
