@@ -84,7 +84,7 @@ Measured product(const Line& line) {
   const double result = accumulate == "yes" ? 8 : accumulate == "bf16" ? 4 : 2;
   kernel.bytes = Bytes(groups * ((m * k + k * n) * bytes_per_element(kernel.precision) + m * n * result));
   Measured row{line.of.at("gpu"), precision == "fp8" ? "fp8" : "bf16",
-               line.word("condition", {"sustained", "burst", "zeros", "best_shape", "launch_bound"}), {kernel}, {}};
+               line.word("condition", {"sustained", "burst", "unstated", "zeros", "best_shape", "launch_bound"}), {kernel}, {}};
   if (kind != "dense") row.table = "grouped " + row.table;
   row.time = kernel.flops / FlopsPerSecond(line.value("tflops") * 1e12);
   return row;

@@ -13,7 +13,9 @@ namespace stepsim {
 struct Measured {
   std::string gpu;     // stem of its file
   std::string table;   // what prices it: "bf16", "fp8", "grouped bf16", "grouped fp8", "flash", "flash2"
-  std::string condition;  // sustained: long enough to feel the limit of power; burst: not; zeros: long, on zeros;
+  std::string condition;  // sustained: long enough to feel the limit of power; burst: not; unstated: one
+                          // or the other, whichever the prediction is closer to (a series on B200 falls into two clocks,
+                          // a quarter apart); zeros: long, on zeros;
                           // best_shape: the fastest of thousands of shapes; launch_bound: shorter than the host takes
                           // to launch it
   std::vector<Kernel> kernels;

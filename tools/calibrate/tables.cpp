@@ -46,6 +46,19 @@ class Bench {
     for (const std::string& stem : stems) origins[stem][table] = {joined(measured), false, residuals(gpus_, what.rows)};
   }
 
+  // A limit that does not bind where a walk starts may never bind on its way: the start of a parameter that ends best.
+  double best_start(Fit f, std::size_t parameter, const std::vector<double>& starts) {
+    double best = starts[0], least = 1e99;
+    for (const double start : starts) {
+      f.parameters[parameter].start = start;
+      fit(gpus_, f);
+      const double now = loss(gpus_, f.rows);
+      if (now < least) best = start;
+      least = std::min(least, now);
+    }
+    return best;
+  }
+
   template <class Table>
   void borrow(const std::string& table, const Stems& stems, Table C::*member, const Table& rates, const std::string& how) {
     for (const std::string& stem : stems) {
@@ -76,6 +89,7 @@ GemmRates gemm_rates(const std::vector<double>& v) {
 void dense(Bench& bench, const std::string& table, GemmRates C::*member, const Stems& stems, bool power, double overlap = 0) {
   Fit f{kGemm, bench.rows(table, stems), {}};
   if (overlap > 0) f.parameters[3] = {overlap, overlap, 1, overlap};
+  const std::size_t last = f.parameters.size();
   if (power) f.parameters.push_back({0.5, 4, 0.02, 1.2});  // of the first board's limit
   f.apply = [=](Gpus& gpus, const std::vector<double>& v) {
     for (const std::string& stem : stems) {
@@ -83,6 +97,7 @@ void dense(Bench& bench, const std::string& table, GemmRates C::*member, const S
       if (power) gpus.at(stem).power->dynamic = Watts(v[5] * gpus.at(stems[0]).power->usual_limit.value);
     }
   };
+  if (power) f.parameters[last].start = bench.best_start(f, last, {1.2, 1.8, 2.4});
   bench.run(table, stems, f);
 }
 
