@@ -41,12 +41,12 @@ class StepBuilder {
   }
 
   // What the graph would be built from.
-  StepOutline outline() {
+  StepOutline outline(StateTimes& known) {
     StepOutline outline;
     add_memories();
     plan_times();
     outline.passes = times_of(step_.schedule, step_.planned).makespan;
-    add_state_traffic(outline);
+    add_state_traffic(outline, known);
     outline.schedule = std::move(step_.schedule);
     outline.stage_blocks = std::move(step_.stage_blocks);
     outline.memory = std::move(step_.memory);
@@ -325,7 +325,7 @@ class StepBuilder {
   }
 
   // Parameters' and gradients' collectives of a step as the programs would call them, each alone on its wires.
-  void add_state_traffic(StepOutline& outline) const {
+  void add_state_traffic(StepOutline& outline, StateTimes& known) const {
     const Parallel& p = plan_.parallel;
     outline.whole = p.zero == 3;
     outline.prefetched = plan_.overlap.gather_prefetch > 0;
@@ -341,24 +341,27 @@ class StepBuilder {
           expert += blocks_.block(block).parameters.expert;
         }
       }
-      const Seconds gather = state_seconds(Operation::all_gather, dense, expert) * gathers;
-      const Seconds reduce = state_seconds(Operation::reduce_scatter, dense, expert) * reduces;
+      const Seconds gather = state_seconds(known, Operation::all_gather, dense, expert) * gathers;
+      const Seconds reduce = state_seconds(known, Operation::reduce_scatter, dense, expert) * reduces;
       outline.gathers = std::max(outline.gathers, gather);
       outline.reduces = std::max(outline.reduces, reduce);
     }
   }
 
-  Seconds state_seconds(Operation operation, double dense, double expert) const {
+  Seconds state_seconds(StateTimes& known, Operation operation, double dense, double expert) const {
     const Precision format = operation == Operation::all_gather ? plan_.precision.gather : plan_.precision.reduce;
     const auto one = [&](const RankLists& lists, int shards, double parameters) {
       const RankLists groups = shards > 1 ? cut(lists, static_cast<std::size_t>(shards), false) : lists;
-      if (parameters <= 0 || groups[0].size() < 2) return 0.0;
+      if (parameters <= 0 || groups[0].size() < 2) return Seconds();
       const Operation op = shards == 1 ? Operation::all_reduce : operation;  // nothing is sharded
       const Algorithms& a = plan_.collectives;
       const std::string& name = op == Operation::all_gather ? a.all_gather : op == Operation::all_reduce ? a.all_reduce : a.reduce_scatter;
-      return alone(make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate), parameters * bytes_per_element(format));
+      const double bytes = parameters * bytes_per_element(format);
+      auto [it, fresh] = known.try_emplace({op, name, bytes, groups[0]});
+      if (fresh) it->second = Seconds(alone(make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate), bytes));
+      return it->second;
     };
-    return Seconds(one(dense_, context_.dense_shards, dense) + one(expert_, context_.expert_shards, expert));
+    return one(dense_, context_.dense_shards, dense) + one(expert_, context_.expert_shards, expert);
   }
 
   // Of the ranks at one place of the pipeline, those that need most.
@@ -388,8 +391,9 @@ class StepBuilder {
 
 }  // namespace
 
-StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan) {
-  return StepBuilder(model, cluster, plan, Detail::aggregate, cluster).outline();
+StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, StateTimes* known) {
+  StateTimes own;
+  return StepBuilder(model, cluster, plan, Detail::aggregate, cluster).outline(known == nullptr ? own : *known);
 }
 
 std::vector<MemoryUse> plan_memory(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan) {
