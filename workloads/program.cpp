@@ -438,11 +438,27 @@ class ProgramBuilder {
     const Parallel& p = c_.plan.parallel;
     const double own = p.zero > 0 ? cut : whole, of_a_gradient = bytes_per_element(c_.plan.precision.gradients);
     if (c_.plan.clip_gradients) {
-      reduced_ = {optimizer_op({memory_kernel("gradient norm", own * of_a_gradient)})};
+      reduced_ = {optimizer_op(before_the_norm(own))};
       if (c_.norm_ranks > 1) all_reduce(kNorm, kReduceStream, Dimension::reduce, 4, "auto", "gradient norm", {});
     }
-    return optimizer_op({optimizer_kernel(own, c_.plan.precision),
-                         memory_kernel("clear gradients", (p.reduces_each_microbatch() ? cut : whole) * of_a_gradient)});
+    std::vector<Kernel> kernels = optimizer_kernels(own, c_.plan);
+    kernels.push_back(memory_kernel("clear gradients", (p.reduces_each_microbatch() ? cut : whole) * of_a_gradient));
+    return optimizer_op(kernels);
+  }
+
+  // The gradients' norm, over those of the masters where the optimizer makes them.
+  std::vector<Kernel> before_the_norm(double own) const {
+    const Precisions& p = c_.plan.precision;
+    std::vector<Kernel> kernels;
+    double normed = bytes_per_element(p.gradients);
+    if (c_.plan.kernels.optimizer == Kernels::Optimizer::masters && p.master != Precision::none) {
+      const double master = bytes_per_element(p.master);
+      if (p.gradients != p.master) kernels.push_back(memory_kernel("master gradients", own * (normed + master)));
+      if (p.weights == Precision::fp16) kernels.push_back(memory_kernel("unscale gradients", own * 2 * master));
+      normed = master;
+    }
+    kernels.push_back(memory_kernel("gradient norm", own * normed));
+    return kernels;
   }
 
   static Kernel memory_kernel(std::string_view name, double bytes) {

@@ -124,8 +124,8 @@ class StepBuilder {
     context_.compute_sms = cluster_.gpu.sms - (shared ? 0 : plan_.sms.communication);
     context_.held_sms = shared ? plan_.sms.communication : 0;
     if (shared) step_.graph.sms = cluster_.gpu.sms;
-    context_.segments = priced(blocks_, cluster_.gpu);
-    context_.planned_segments = priced(blocks_, planned_on_.gpu);
+    context_.segments = priced(blocks_, slowest_of(cluster_.gpu, cluster_.ranks()));
+    context_.planned_segments = priced(blocks_, slowest_of(planned_on_.gpu, planned_on_.ranks()));
   }
 
   std::vector<std::array<std::vector<Segment>, 4>> priced(const BlockList& blocks, const Gpu& gpu) const {
@@ -148,7 +148,7 @@ class StepBuilder {
       const std::size_t first = programs.size();
       for (int kind = 0; kind < experts_.kinds(); ++kind) {
         StepContext seen = context_;
-        seen.segments = priced(experts_.blocks(kind), cluster_.gpu);
+        seen.segments = priced(experts_.blocks(kind), slowest_of(cluster_.gpu, cluster_.ranks()));
         Program program = make_program(seen, p, book_);
         const auto known = std::find(programs.begin() + static_cast<std::ptrdiff_t>(first), programs.end(), program);
         program_of_[p].push_back(static_cast<std::int32_t>(known - programs.begin()));

@@ -41,11 +41,12 @@ struct Gpu {
   std::optional<PowerModel> power = std::nullopt;
   double compute_speed = 1;  // what-if: computing is that much faster, whatever it is priced with
   SwitchReduction nvls;
+  double spread = 0;         // standard deviation of the computing speed from GPU to GPU of this kind, over the mean
 
   bool operator==(const Gpu&) const = default;
 };
 
-// Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, power {limit, cap, idle,
+// Reads a GPU's YAML: name, sms, memory, spread, peak {bf16, fp8}, power {limit, cap, idle,
 // voltage_exponent, activity}, rates {speed_of_light
 // {bf16, fp8, fp32, hbm, launch_gap}, calibrated {...}}, and, where its NVSwitch reduces, nvls {bus_bandwidth, ranks,
 // latency}. A GPU without FP8 units leaves the fp8 keys out. Problems go to `reading`; rates that are asked for and
@@ -58,6 +59,10 @@ FlopsPerSecond rate_of(const Gpu& gpu, Precision precision);
 
 // The same of its data-sheet peak; fp32 and tf32 stand to bf16 as their speed-of-light rates do.
 FlopsPerSecond peak_of(const Gpu& gpu, Precision precision);
+
+// The slowest of so many GPUs of this kind: a step in which all wait for all runs at its speed. With calibrated rates,
+// which were measured on a GPU or two; at the speed of light all GPUs are alike.
+Gpu slowest_of(const Gpu& gpu, int gpus);
 
 // The section `calibrated` of a file's rates (gpu_calibrated.cpp).
 void read_calibrated(Fields& rates, bool has_fp8, Gpu& gpu);
