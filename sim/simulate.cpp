@@ -80,7 +80,7 @@ double peak_rss() {
   return 1024.0 * static_cast<double>(std::max(self.ru_maxrss, children.ru_maxrss));
 }
 
-StepGraph folded(StepGraph graph, bool wanted) { return wanted && folds(graph) ? fold(graph).graph : std::move(graph); }
+StepGraph folded(StepGraph graph, bool wanted) { return wanted && folds(graph) ? fold(std::move(graph)).graph : std::move(graph); }
 
 std::string explained(const StepGraph& graph) {
   return folds(graph) ? folding_text(explain_folding(graph))
@@ -138,8 +138,8 @@ std::map<std::string, double> measure_elasticities(const Inputs& inputs, const O
   for (std::size_t i = 0; i < resources.size(); ++i) {
     works.push_back([&, i] {
       const ClusterSpec faster = with_faster(inputs.cluster, resources[i], kFaster);
-      const Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.planned_on);
-      times[i] = make_engine(options.engine)->run(folded(step.graph, options.fold)).end;
+      Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.planned_on);
+      times[i] = make_engine(options.engine)->run(folded(std::move(step.graph), options.fold)).end;
     });
   }
   run_in_children(works, options.jobs);
@@ -159,7 +159,7 @@ Simulation simulate(const Inputs& given, const Options& options) {
   if (options.explain_folding) out.folding = explained(step.graph);
   const bool folds_exactly = folds(step.graph);
   if (options.fold && folds_exactly) {
-    Folding folding = fold(step.graph);
+    Folding folding = fold(std::move(step.graph));
     out.graph = std::move(folding.graph);
     out.rank_kind = std::move(folding.rank_color);
   } else {

@@ -1,7 +1,9 @@
 // The program of one pipeline rank: its passes in the schedule's order, with their collectives, messages, parameter
 // gathers and gradient reductions, then the optimizer.
 #include <algorithm>
+#include <map>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -81,7 +83,11 @@ class ProgramBuilder {
   // ---- passes
 
   PassRun open_pass(const Pass& pass) {
-    PassRun run = make_pass_run(c_, pass, c_.schedule.placement[rank_][pass.chunk]);
+    const int stage = c_.schedule.placement[rank_][pass.chunk];
+    const auto [known, fresh] = runs_.try_emplace({stage, pass.kind});  // every microbatch takes the same steps
+    if (fresh) known->second = make_pass_run(c_, pass, stage);
+    PassRun run = known->second;
+    run.pass = pass;
     take_input(run);
     return run;
   }
@@ -236,12 +242,14 @@ class ProgramBuilder {
     op.kind = OpKind::transfer;
     op.stream = use.stream;
     op.slot = use.slot;
-    op.pattern = book_.pattern(use.slot, pattern_key(c_.plan, call));
+    const auto [entry, fresh] = entries_.try_emplace(&call);
+    if (fresh) entry->second = {book_.pattern(use.slot, pattern_key(c_.plan, call)), book_.label(std::string(call.name))};
+    op.pattern = entry->second.pattern;
     op.payload_bytes = call.payload.value;
     op.sms = static_cast<std::int16_t>(c_.held_sms);
     op.tags = tags_of(run, step);
     op.tags.dimension = use.dimension;
-    op.tags.label = book_.label(std::string(call.name));
+    op.tags.label = entry->second.label;
     op.after = run.waits;  // nothing has been computed since: it also waits for what the next compute op waits for
     if (run.last_compute >= 0) op.after.push_back(run.last_compute);
     for (const int n : step.segment->needs) op.after.push_back(run.op_of_segment[n]);
@@ -526,9 +534,16 @@ class ProgramBuilder {
     auto operator<=>(const ResultKey&) const = default;
   };
 
+  struct Entries {  // of a call in the book
+    std::int16_t pattern = 0;
+    std::int32_t label = 0;
+  };
+
   const StepContext& c_;
   int rank_;
   Book& book_;
+  std::map<std::pair<int, PassKind>, PassRun> runs_;  // [stage, kind] before their first step
+  std::unordered_map<const CollectiveCall*, Entries> entries_;
   Program program_;
   std::vector<std::uint8_t> channel_stream_;
   std::vector<std::map<int, std::int32_t>> received_;  // [channel] microbatch -> op

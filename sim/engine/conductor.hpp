@@ -109,10 +109,15 @@ class Conductor {
   struct Layout {                              // of a program
     std::vector<std::vector<std::int32_t>> ops;  // [stream] op indices in order
     std::vector<std::int32_t> position;          // [op] place in its stream
+    std::vector<std::uint8_t> stream;            // [op]
   };
   struct StreamState {
     std::int32_t done = 0;
     bool busy = false;
+    // Of the head: so many entries of its `after` are known to be done; the next one waits in that stream for so many.
+    std::int32_t met = 0;
+    std::int16_t waits_for = -1;
+    std::int32_t until = 0;
   };
   struct RankState {
     std::vector<StreamState> streams;
@@ -141,6 +146,7 @@ class Conductor {
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       auto& stream = layout.ops[program.ops[i].stream];
       layout.position.push_back(static_cast<std::int32_t>(stream.size()));
+      layout.stream.push_back(program.ops[i].stream);
       stream.push_back(static_cast<std::int32_t>(i));
     }
     return layout;
@@ -166,14 +172,21 @@ class Conductor {
   }
 
   void try_start(RankId r, std::uint8_t s) {
-    StreamState& stream = ranks_[r].streams[s];
+    auto& streams = ranks_[r].streams;
+    StreamState& stream = streams[s];
+    if (stream.busy || (stream.waits_for >= 0 && streams[stream.waits_for].done < stream.until)) return;
     const Layout& layout = layout_of(r);
-    if (stream.busy || stream.done >= static_cast<std::int32_t>(layout.ops[s].size())) return;
+    if (stream.done >= static_cast<std::int32_t>(layout.ops[s].size())) return;
     const std::int32_t index = layout.ops[s][stream.done];
     const Op& op = program_of(r).ops[index];
-    for (const std::int32_t before : op.after) {
-      if (ranks_[r].streams[program_of(r).ops[before].stream].done <= layout.position[before]) return;
+    for (const auto entries = static_cast<std::int32_t>(op.after.size()); stream.met < entries; ++stream.met) {
+      const std::int32_t before = op.after[stream.met];
+      stream.waits_for = layout.stream[before];
+      stream.until = layout.position[before] + 1;
+      if (streams[stream.waits_for].done < stream.until) return;
     }
+    stream.met = 0;
+    stream.waits_for = -1;
     stream.busy = true;
     const double now = clock_.now();
     span(r, index) = {now, now, now};

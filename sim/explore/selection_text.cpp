@@ -7,6 +7,7 @@
 
 #include "sim/base/csv.hpp"
 #include "sim/report/json.hpp"
+#include "sim/report/page.hpp"
 #include "sim/report/table.hpp"
 #include "sim/report/words.hpp"
 
@@ -33,7 +34,9 @@ std::string to_csv(const Selection& selection) {
   return text;
 }
 
-std::string to_json(const Selection& selection) {
+namespace {
+
+nlohmann::ordered_json json_of(const Selection& selection) {
   nlohmann::ordered_json json{{"schema", "stepsim.results/1"}, {"rows", nlohmann::ordered_json::array()}};
   for (const auto& row : selection.rows) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
@@ -49,7 +52,17 @@ std::string to_json(const Selection& selection) {
     }
     json["rows"].push_back(std::move(object));
   }
-  return lines_of(json);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Selection& selection) { return lines_of(json_of(selection)); }
+
+std::string to_html(const Selection& selection, const std::string& title) {
+  nlohmann::ordered_json json = json_of(selection);
+  json["title"] = title;
+  return page_of("stepsim: " + title, "results", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 std::vector<std::string> table_columns() {
