@@ -104,7 +104,35 @@ Timeline run(const StepGraph& graph, const std::string& engine) {
   }
 }
 
+// Whether contention can only make a step longer: not where what runs depends on when (SMs that transfers take away from
+// whatever computes then, links and speeds that change).
+bool grows_with_contention(const StepGraph& graph) {
+  const bool changes = std::any_of(graph.links.begin(), graph.links.end(), [](const GraphLink& l) { return !l.capacity_changes.empty(); }) ||
+                       std::any_of(graph.ranks.begin(), graph.ranks.end(), [](const Rank& r) { return !r.speed_changes.empty(); });
+  return graph.sms == 0 && !changes && graph.reroutings.empty() && graph.jitter == Jitter{};
+}
+
 }  // namespace
+
+std::optional<Report> brief_report(const Inputs& inputs, const Options& options, double limit_s) {
+  constexpr double kRounding = 1 - 1e-9;
+  refuse_blind_detail(inputs, options);
+  Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &inputs.planned_on);
+  const StepGraph graph = folded(std::move(step.graph), options.fold);
+  if (std::isfinite(limit_s) && grows_with_contention(graph) && run(graph, "ideal").end * kRounding > limit_s) return std::nullopt;
+  Report report;
+  report.step_time_s = run(graph, options.engine).end;
+  report.inputs = names_of(inputs, options);
+  report.facts = facts_of(inputs, step, graph);
+  report.tiers = graph.tiers;
+  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+    RankRow& row = report.ranks.emplace_back();
+    row.rank = graph.ranks[r].original;
+    row.count = graph.ranks[r].count;
+    for (const auto& [kind, bytes] : report.facts.memory[r]) row.peak_memory_bytes += bytes;
+  }
+  return report;
+}
 
 ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double factor) {
   Gpu& gpu = cluster.gpu;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 
 #include "sim/cost/kernel.hpp"
 #include "workloads/check.hpp"
@@ -31,6 +32,8 @@ class Bounds::Parts {
     std::string key;
     BlockList list;
     std::vector<std::array<std::vector<Segment>, 4>> segments;  // [kind of block][pass kind]
+    std::vector<int> kinds;                                     // [kind of block] how many there are
+    std::vector<double> kind_seconds;                           // [kind of block] forward and backward compute
     std::vector<double> seconds;                                // [block] forward and backward compute, as stages are split by
     std::map<int, std::vector<std::vector<int>>> split;         // [stages], of automatic stages
     std::map<std::string, std::vector<PassBounds>> bounds;      // by groups and policies: [kind of block]
@@ -85,9 +88,9 @@ class Bounds::Parts {
     const BlockSet& blocks = blocks_of(plan);
     const double ranks = plan.parallel.pipeline;
     double busy = 0, states = 0;
-    for (int b = 0; b < blocks.list.size(); ++b) {
-      busy += blocks.seconds[b];
-      states += least_states(plan, blocks.list.block(b).parameters);
+    for (std::size_t kind = 0; kind < blocks.kinds.size(); ++kind) {
+      busy += blocks.kinds[kind] * blocks.kind_seconds[kind];
+      states += blocks.kinds[kind] * least_states(plan, blocks.list.kinds[kind].parameters);
     }
     StepBound bound;
     bound.by = "compute";
@@ -112,17 +115,18 @@ class Bounds::Parts {
     double busy = 0, compute = 0;
     std::vector<double> wires(cluster_.tiers.size(), 0);
     std::array<double, 3> streams{};
-    for (int b = 0; b < blocks.list.size(); ++b) {
-      const PassBounds& p = of_kind[blocks.list.kind_of[b]];
-      busy += p[0].busy + std::min(p[1].busy, p[2].busy + p[3].busy);
-      compute += p[0].compute + std::min(p[1].compute, p[2].compute + p[3].compute);
+    for (std::size_t kind = 0; kind < blocks.kinds.size(); ++kind) {
+      const PassBounds& p = of_kind[kind];
+      const double times = blocks.kinds[kind];
+      busy += times * (p[0].busy + std::min(p[1].busy, p[2].busy + p[3].busy));
+      compute += times * (p[0].compute + std::min(p[1].compute, p[2].compute + p[3].compute));
       // A backward pass whole or in two: whichever puts less on a wire, on a stream.
       for (std::size_t t = 0; t < wires.size(); ++t) {
         const auto on = [&](std::size_t pass) { return t < p[pass].wires.size() ? p[pass].wires[t] : 0; };
-        wires[t] += on(0) + std::min(on(1), on(2) + on(3));
+        wires[t] += times * (on(0) + std::min(on(1), on(2) + on(3)));
       }
       for (std::size_t i = 0; i < streams.size(); ++i) {
-        streams[i] += p[0].streams[i] + std::min(p[1].streams[i], p[2].streams[i] + p[3].streams[i]);
+        streams[i] += times * (p[0].streams[i] + std::min(p[1].streams[i], p[2].streams[i] + p[3].streams[i]));
       }
     }
     const double share = microbatches_of(plan, cluster_) / plan.parallel.pipeline * kRounding;
@@ -208,9 +212,11 @@ class Bounds::Parts {
       auto& of_kind = set.segments.emplace_back();
       for (const PassKind pass : kPasses) of_kind[static_cast<std::size_t>(pass)] = segments_of(block, pass, cluster_.gpu, sms);
     }
+    for (const auto& of_kind : set.segments) set.kind_seconds.push_back(seconds_of(of_kind[0]) + seconds_of(of_kind[1]));
+    set.kinds.assign(set.list.kinds.size(), 0);
     for (int i = 0; i < set.list.size(); ++i) {
-      const auto& of_kind = set.segments[set.list.kind_of[i]];
-      set.seconds.push_back(seconds_of(of_kind[0]) + seconds_of(of_kind[1]));
+      ++set.kinds[set.list.kind_of[i]];
+      set.seconds.push_back(set.kind_seconds[set.list.kind_of[i]]);
     }
     return set;
   }
@@ -286,7 +292,12 @@ class Bounds::Parts {
     const std::string key = key_of_groups(plan);
     const auto [it, fresh] = blocks.bounds.try_emplace(key);
     if (!fresh) return it->second;
-    const auto call = [&](const CollectiveCall& c) { return call_bound(plan, c); };
+    std::map<std::tuple<GroupKind, Operation, bool>, const GroupBound*> known;
+    const auto call = [&](const CollectiveCall& c) {
+      const GroupBound*& group = known[{c.group, c.operation, c.routed}];
+      if (group == nullptr) group = &group_bound(plan, c);
+      return scaled(*group, c.payload.value);
+    };
     for (const auto& of_kind : blocks.segments) {
       PassBounds& bounds = it->second.emplace_back();
       for (std::size_t pass = 0; pass < of_kind.size(); ++pass) bounds[pass] = bound_of(of_kind[pass], plan, speed_, call);
@@ -294,16 +305,13 @@ class Bounds::Parts {
     return it->second;
   }
 
-  CallBound call_bound(const ParallelPlan& plan, const CollectiveCall& call) {
+  const GroupBound& group_bound(const ParallelPlan& plan, const CollectiveCall& call) {
     const PatternKey key = pattern_key(plan, call);
     const auto [stride, size] = stride_and_size(plan, call.group);
     const std::string of = fmt::format("{} {}", stride, size);
     const TokenRouting routing = key.routed ? equal_routing(model_, plan) : TokenRouting{};
-    const GroupBound* group = groups_.find(of, key.operation, key.algorithm, routing);
-    if (group == nullptr) {
-      group = &groups_.of(of, strided(cluster_.ranks(), stride, size), key.operation, key.algorithm, routing);
-    }
-    return scaled(*group, call.payload.value);
+    if (const GroupBound* group = groups_.find(of, key.operation, key.algorithm, routing)) return *group;
+    return groups_.of(of, strided(cluster_.ranks(), stride, size), key.operation, key.algorithm, routing);
   }
 
   // Where the groups of a kind stand: as Grid counts ranks, fastest digit first.

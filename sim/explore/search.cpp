@@ -162,6 +162,11 @@ class Search {
     } else {
       e = unpack(answer.text);
     }
+    if (e.bounded) {
+      ++result_.bounded;
+      ++result_.bounded_by["all but contention"];
+      return;
+    }
     if (e.known) {
       e.row = store_.get(e.key);
     } else {
@@ -254,13 +259,14 @@ class Search {
 
   std::string work(const Task& task) {
     if (task.kind == Kind::own) return pack(evaluator_.evaluate(own_));
-    if (task.kind == Kind::simulate) return pack(evaluator_.evaluate(space_.request(task.id)));
+    const bool all = !options_.prune || options_.front;
+    const double limit_s = all ? kNever : limit_[0] / factors_[task.id.base];
+    if (task.kind == Kind::simulate) return pack(evaluator_.evaluate_brief(space_.request(task.id), limit_s));
     if (task.kind == Kind::list) {
       const std::int32_t end = std::min(task.id.shape + kListed, space_.shapes());
       return pack(expander_.list(task.id.base, task.id.shape, end));
     }
-    const bool all = !options_.prune || options_.front;
-    return pack(expander_.expand(task.id.base, task.id.shape, all ? kNever : limit_[0] / factors_[task.id.base]));
+    return pack(expander_.expand(task.id.base, task.id.shape, limit_s));
   }
 
   const SearchSpace& space_;

@@ -79,10 +79,10 @@ std::string points_table(const Selection& selection) {
       continue;
     }
     const auto percent = [&](std::size_t i) { return fmt::format("{:.0f}", 100 * number(r[i])); };
-    const bool judged = to_text(r[13]) != "unknown";
+    const bool judged = to_text(r[13]) != "unknown", brief = std::holds_alternative<std::monostate>(r[6]);
     table.row({to_text(r[0]), seconds_text(number(r[3])), number_text(number(r[4])), percent_text(number(r[5])),
-               fmt::format("{}/{}/{}/{}", percent(6), percent(7), percent(8), percent(9)), bytes_text(number(r[10])) + (number(r[11]) == 0 ? " !" : ""),
-               resource_text(to_text(r[12])) + (judged ? "" : "*")});
+               brief ? "-" : fmt::format("{}/{}/{}/{}", percent(6), percent(7), percent(8), percent(9)), bytes_text(number(r[10])) + (number(r[11]) == 0 ? " !" : ""),
+               brief ? "-" : resource_text(to_text(r[12])) + (judged ? "" : "*")});
   }
   return table.text();
 }
@@ -92,7 +92,7 @@ std::string table_notes(const std::vector<std::string>& keys) {
   for (const std::string& key : keys) names += (names.empty() ? "" : "/") + key.substr(key.rfind('.') + 1);
   return wrap((names.empty() ? "" : "point: " + names + ". ") +
                   "split: percent of the step in compute/exposed communication/wait/bubble, mean of all GPUs. memory: the "
-                  "peak of the fullest GPU; ! does not fit. *: by roofline, elasticities were not measured.",
+                  "peak of the fullest GPU; ! does not fit. *: by roofline, elasticities were not measured. -: a search measures time and memory alone.",
               page_width) +
          "\n";
 }

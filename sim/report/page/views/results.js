@@ -40,9 +40,9 @@ export function results_view(page, data) {
   const others = data.rows.filter((r) => r.ending !== 'done');
   const ranked = [...done].sort((a, b) => b.fits - a.fits || b.tokens_per_s_per_gpu - a.tokens_per_s_per_gpu);
   const front = front_of(done);
-  const share = (r) => ['compute', 'exposed_communication', 'wait', 'bubble'].map((s) => Math.round(100 * r[`${s}_share`])).join('/');
+  const share = (r) => (r.compute_share === null ? '–' : ['compute', 'exposed_communication', 'wait', 'bubble'].map((s) => Math.round(100 * r[`${s}_share`])).join('/'));
   const columns = [['point', 'left'], ['step'], ['tokens/s/GPU'], ['MFU'], ['split'], ['memory'], ['bound by', 'left']];
-  const row = (r) => [r.label, seconds(r.step_time_s), number(r.tokens_per_s_per_gpu), percent(r.mfu), share(r), bytes(r.peak_memory_bytes) + (r.fits ? '' : ' (does not fit)'), resource(r.bound_by)];
+  const row = (r) => [r.label, seconds(r.step_time_s), number(r.tokens_per_s_per_gpu), percent(r.mfu), share(r), bytes(r.peak_memory_bytes) + (r.fits ? '' : ' (does not fit)'), r.bound_by === null ? '–' : resource(r.bound_by)];
   const best = ranked[0];
   page.append(
     element('header', { class: 'verdict' }, element('p', { class: 'name' }, data.title),
