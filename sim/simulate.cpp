@@ -80,7 +80,7 @@ double peak_rss() {
   return 1024.0 * static_cast<double>(std::max(self.ru_maxrss, children.ru_maxrss));
 }
 
-StepGraph folded(StepGraph graph, bool wanted) { return wanted && folds(graph) ? fold(graph).graph : std::move(graph); }
+StepGraph folded(StepGraph graph, bool wanted) { return wanted && folds(graph) ? fold(std::move(graph)).graph : std::move(graph); }
 
 std::string explained(const StepGraph& graph) {
   return folds(graph) ? folding_text(explain_folding(graph))
@@ -104,7 +104,35 @@ Timeline run(const StepGraph& graph, const std::string& engine) {
   }
 }
 
+// Whether contention can only make a step longer: not where what runs depends on when (SMs that transfers take away from
+// whatever computes then, links and speeds that change).
+bool grows_with_contention(const StepGraph& graph) {
+  const bool changes = std::any_of(graph.links.begin(), graph.links.end(), [](const GraphLink& l) { return !l.capacity_changes.empty(); }) ||
+                       std::any_of(graph.ranks.begin(), graph.ranks.end(), [](const Rank& r) { return !r.speed_changes.empty(); });
+  return graph.sms == 0 && !changes && graph.reroutings.empty() && graph.jitter == Jitter{};
+}
+
 }  // namespace
+
+std::optional<Report> brief_report(const Inputs& inputs, const Options& options, double limit_s) {
+  constexpr double kRounding = 1 - 1e-9;
+  refuse_blind_detail(inputs, options);
+  Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &inputs.planned_on);
+  const StepGraph graph = folded(std::move(step.graph), options.fold);
+  if (std::isfinite(limit_s) && grows_with_contention(graph) && run(graph, "ideal").end * kRounding > limit_s) return std::nullopt;
+  Report report;
+  report.step_time_s = run(graph, options.engine).end;
+  report.inputs = names_of(inputs, options);
+  report.facts = facts_of(inputs, step, graph);
+  report.tiers = graph.tiers;
+  for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
+    RankRow& row = report.ranks.emplace_back();
+    row.rank = graph.ranks[r].original;
+    row.count = graph.ranks[r].count;
+    for (const auto& [kind, bytes] : report.facts.memory[r]) row.peak_memory_bytes += bytes;
+  }
+  return report;
+}
 
 ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double factor) {
   Gpu& gpu = cluster.gpu;
@@ -139,8 +167,8 @@ std::map<std::string, double> measure_elasticities(const Inputs& inputs, const O
   for (std::size_t i = 0; i < resources.size(); ++i) {
     works.push_back([&, i] {
       const ClusterSpec faster = with_faster(inputs.cluster, resources[i], kFaster);
-      const Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.planned_on);
-      times[i] = make_engine(options.engine)->run(folded(step.graph, options.fold)).end;
+      Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.planned_on);
+      times[i] = make_engine(options.engine)->run(folded(std::move(step.graph), options.fold)).end;
     });
   }
   run_in_children(works, options.jobs);
@@ -160,7 +188,7 @@ Simulation simulate(const Inputs& given, const Options& options) {
   if (options.explain_folding) out.folding = explained(step.graph);
   const bool folds_exactly = folds(step.graph);
   if (options.fold && folds_exactly) {
-    Folding folding = fold(step.graph);
+    Folding folding = fold(std::move(step.graph));
     out.graph = std::move(folding.graph);
     out.rank_kind = std::move(folding.rank_color);
   } else {

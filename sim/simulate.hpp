@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,6 +37,11 @@ struct Simulation {
 // Throws InputError when the step cannot finish (a link is down for good), or when the detail cannot see what the
 // scenario changes.
 Simulation simulate(const Inputs& inputs, const Options& options);
+
+// The step's time and memory alone, for searches: of the report only inputs, facts, time and each rank's memory are
+// filled in. nullopt: the step takes more than limit_s, which shows already when nothing shares a link. (Every transfer
+// then takes its least time, and what has to wait for what does not change: no event ends later than with contention.)
+std::optional<Report> brief_report(const Inputs& inputs, const Options& options, double limit_s);
 
 // What a resource that is faster by 1 % saves: "compute", "hbm", each wire, "latency" -> -(dT/T)/(dx/x).
 std::map<std::string, double> measure_elasticities(const Inputs& inputs, const Options& options, double step_time);

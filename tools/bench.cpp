@@ -1,22 +1,26 @@
 // What a simulation costs: wall time, memory and events a second, and how they grow. Each row runs in a child of its
 // own, so that its memory is its own; ratios compare rows of this one run.
 //   build/release/bench [--unfolded]
+//   build/release/bench --sweep [POINTS]   what a point of a sweep costs, and whether memory grows with their number
 #include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "sim/engine/child.hpp"
+#include "sim/explore/sweep.hpp"
+#include "sim/explore/workers.hpp"
 #include "sim/simulate.hpp"
 
 namespace {
 
 using namespace stepsim;
 
-struct Row {
+struct Case {
   std::string name;
   std::string experiment;
   std::vector<std::string> overrides;
@@ -27,7 +31,7 @@ struct Cost {
   double wall_s, rss_bytes, events, step_time_s, representatives;
 };
 
-Cost measure(const Row& row, const std::string& home) {
+Cost measure(const Case& row, const std::string& home) {
   SharedArray<Cost> cost(1);
   run_in_child([&] {
     const auto begin = std::chrono::steady_clock::now();
@@ -49,12 +53,101 @@ Cost measure(const Row& row, const std::string& home) {
   return cost[0];
 }
 
+// A sweep of `points` points into a store in memory, in a child of its own.
+struct SweepCost {
+  double wall_s, cpu_s, own_rss_bytes, worker_rss_bytes, simulated;
+};
+
+double seconds_of(const struct timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); }
+
+SweepCost measure(const Sweep& sweep) {
+  SharedArray<SweepCost> cost(1);
+  run_in_child([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    Store store(":memory:", Store::Use::write);
+    SweepOptions options;
+    options.simulate.elasticities = false;
+    options.workers = usable_cores();
+    const SweepCounts counts = run_sweep(sweep, store, options);
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+    struct rusage self{}, children{};
+    getrusage(RUSAGE_SELF, &self);
+    getrusage(RUSAGE_CHILDREN, &children);
+    const double cpu = seconds_of(self.ru_utime) + seconds_of(self.ru_stime) + seconds_of(children.ru_utime) + seconds_of(children.ru_stime);
+    cost[0] = {wall.count(), cpu, 1024.0 * static_cast<double>(self.ru_maxrss), 1024.0 * static_cast<double>(children.ru_maxrss),
+               static_cast<double>(counts.simulated)};
+  });
+  return cost[0];
+}
+
+void add_point(Sweep& sweep, const Request& request) {
+  const auto position = static_cast<std::int64_t>(sweep.points.size());
+  sweep.points.push_back({{position, fmt::format("{}", position), {}}, request});
+}
+
+// Distinct plans of DeepSeek-V3 on 2048 GPUs.
+Sweep plans_of_2048_gpus(const std::string& home) {
+  Sweep sweep;
+  sweep.name = "plans";
+  for (const int pipeline : {8, 16}) {
+    for (const int expert : {32, 64, 128}) {
+      for (const int context : {1, 2}) {
+        for (const char* schedule : {"dualpipe", "dualpipev"}) {
+          for (const char* recompute : {"none", "[norm, swiglu]"}) {
+            Request request;
+            request.home = home;
+            request.experiment = "deepseek-v3-dualpipe";
+            request.overrides = {fmt::format("plan.parallel.pipeline={}", pipeline), fmt::format("plan.parallel.expert={}", expert),
+                                 fmt::format("plan.parallel.context={}", context), fmt::format("plan.schedule={}", schedule),
+                                 fmt::format("plan.recompute={}", recompute)};
+            add_point(sweep, request);
+          }
+        }
+      }
+    }
+  }
+  return sweep;
+}
+
+// Tiny steps that differ in their batch.
+Sweep tiny_steps(const std::string& home, int points) {
+  Sweep sweep;
+  sweep.name = "tiny";
+  for (int i = 0; i < points; ++i) {
+    Request request;
+    request.home = home;
+    request.experiment = "gpt-3-175b-pipeline";
+    request.overrides = {"cluster.nodes=1", "model.layers=2", "plan.parallel.pipeline=1", "plan.parallel.tensor=8",
+                         "plan.batch.global_sequences=1", fmt::format("plan.batch.sequence_length={}", 128 + i)};
+    add_point(sweep, request);
+  }
+  return sweep;
+}
+
+int bench_sweeps(const std::string& home, int points) {
+  const auto show = [](const std::string& name, const SweepCost& c) {
+    fmt::print("{:<56} {:>8.2f} {:>8.1f} {:>10.0f} {:>8.0f} {:>8.0f}\n", name, c.wall_s, 1e3 * c.cpu_s / c.simulated,
+               60 * c.simulated / c.wall_s, c.own_rss_bytes / 1e6, c.worker_rss_bytes / 1e6);
+  };
+  fmt::print("{:<56} {:>8} {:>8} {:>10} {:>8} {:>8}\n", "", "wall s", "CPU ms", "points/min", "RSS MB", "worker");
+  const SweepCost plans = measure(plans_of_2048_gpus(home));
+  show(fmt::format("{:.0f} plans of DeepSeek-V3, 2048 GPUs", plans.simulated), plans);
+  for (const int n : {points / 10, points}) {
+    const SweepCost tiny = measure(tiny_steps(home, n));
+    show(fmt::format("{:.0f} tiny steps", tiny.simulated), tiny);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "--sweep") == 0) {
+    return bench_sweeps(find_home(argv[0], ""), argc > 2 ? std::atoi(argv[2]) : 10'000);
+  }
   const bool unfolded = argc > 1 && std::strcmp(argv[1], "--unfolded") == 0;
   const std::string home = find_home(argv[0], "");
-  std::vector<Row> rows = {
+  std::vector<Case> rows = {
       {"DualPipe, 2048 GPUs, elasticities included", "deepseek-v3-dualpipe", {}},
       {"the same, one run", "deepseek-v3-dualpipe", {}, true, false},
       {"ZeRO-3 hierarchical, 2048 GPUs, elasticities included", "deepseek-v3-zero3-hierarchical", {}},
@@ -62,7 +155,7 @@ int main(int argc, char** argv) {
   };
   if (unfolded) rows.push_back({"DualPipe, 2048 GPUs, unfolded, one run", "deepseek-v3-dualpipe", {}, false, false});
   fmt::print("{:<56} {:>8} {:>8} {:>6} {:>10} {:>10} {:>9}\n", "", "wall s", "RSS MB", "ranks", "events", "events/s", "step s");
-  for (const Row& row : rows) {
+  for (const Case& row : rows) {
     const Cost c = measure(row, home);
     fmt::print("{:<56} {:>8.2f} {:>8.0f} {:>6.0f} {:>10.0f} {:>10.0f} {:>9.3f}\n", row.name, c.wall_s, c.rss_bytes / 1e6,
                c.representatives, c.events, c.events / c.wall_s, c.step_time_s);

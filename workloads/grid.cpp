@@ -1,6 +1,8 @@
 #include "workloads/grid.hpp"
 
-#include <map>
+#include <cassert>
+#include <cstdint>
+#include <unordered_map>
 
 namespace stepsim {
 namespace {
@@ -73,10 +75,15 @@ Grid make_grid(const ParallelPlan& plan, int world) {
 }
 
 std::vector<std::vector<RankId>> groups_by(const Grid& grid, GroupKey key) {
-  std::map<std::vector<int>, std::size_t> index;
+  constexpr int kBits = 21;  // more ranks than any cluster has
+  std::unordered_map<std::uint64_t, std::size_t> index;
   std::vector<std::vector<RankId>> groups;
   for (int r = 0; r < grid.world; ++r) {
-    const auto [it, fresh] = index.try_emplace(key(grid.place[r]), groups.size());
+    std::uint64_t number = 0;
+    const std::vector<int> digits = key(grid.place[r]);
+    assert(digits.size() * kBits <= 64);
+    for (const int digit : digits) number = number << kBits | static_cast<std::uint64_t>(digit);
+    const auto [it, fresh] = index.try_emplace(number, groups.size());
     if (fresh) groups.emplace_back();
     groups[it->second].push_back(r);
   }

@@ -183,22 +183,36 @@ void add_activations(MemoryUse& use, const std::vector<Pass>& order, bool pairs_
 
 }  // namespace
 
-std::vector<MemoryUse> memory_of(const ParallelPlan& plan, const Schedule& schedule, const BlockList& blocks,
-                                 const std::vector<std::vector<int>>& stage_blocks, const ShardDegrees& shards,
-                                 const ModelSpec& model) {
+std::vector<MemoryUse> activation_memory(const ParallelPlan& plan, const Schedule& schedule, const BlockList& blocks,
+                                         const std::vector<std::vector<int>>& stage_blocks, const ModelSpec& model) {
   std::vector<ChunkActivations> stages;
   for (const std::vector<int>& indices : stage_blocks) stages.push_back(activations_of(blocks, indices));
   std::vector<MemoryUse> uses;
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
     const std::vector<const Block*> held = blocks_of_rank(schedule, blocks, stage_blocks, rank);
     MemoryUse use;
-    add_states(use, plan, held, shards);
-    use.unsharded = unsharded(plan, held, shards);
     use.buffers = Bytes(pipeline_buffers(plan, schedule, model, rank) + collective_buffers(held, plan, model));
     for (int stage : schedule.placement[rank]) use.chunks.push_back(stages[stage]);
     add_activations(use, schedule.order[rank], plan.overlap.expert == Overlap::Policy::paired);
     uses.push_back(std::move(use));
   }
+  return uses;
+}
+
+void add_state_memory(std::vector<MemoryUse>& uses, const ParallelPlan& plan, const Schedule& schedule, const BlockList& blocks,
+                      const std::vector<std::vector<int>>& stage_blocks, const ShardDegrees& shards) {
+  for (int rank = 0; rank < schedule.ranks(); ++rank) {
+    const std::vector<const Block*> held = blocks_of_rank(schedule, blocks, stage_blocks, rank);
+    add_states(uses[rank], plan, held, shards);
+    uses[rank].unsharded = unsharded(plan, held, shards);
+  }
+}
+
+std::vector<MemoryUse> memory_of(const ParallelPlan& plan, const Schedule& schedule, const BlockList& blocks,
+                                 const std::vector<std::vector<int>>& stage_blocks, const ShardDegrees& shards,
+                                 const ModelSpec& model) {
+  std::vector<MemoryUse> uses = activation_memory(plan, schedule, blocks, stage_blocks, model);
+  add_state_memory(uses, plan, schedule, blocks, stage_blocks, shards);
   return uses;
 }
 

@@ -41,6 +41,13 @@ std::vector<MemoryUse> memory_of(const ParallelPlan& plan, const Schedule& sched
                                  const std::vector<std::vector<int>>& stage_blocks, const ShardDegrees& shards,
                                  const ModelSpec& model);
 
+// memory_of() in two steps, for those who ask about many ZeRO stages of one order of passes: activations and buffers,
+// then weights, gradients and optimizer states.
+std::vector<MemoryUse> activation_memory(const ParallelPlan& plan, const Schedule& schedule, const BlockList& blocks,
+                                         const std::vector<std::vector<int>>& stage_blocks, const ModelSpec& model);
+void add_state_memory(std::vector<MemoryUse>& uses, const ParallelPlan& plan, const Schedule& schedule, const BlockList& blocks,
+                      const std::vector<std::vector<int>>& stage_blocks, const ShardDegrees& shards);
+
 // What stands in a GPU's memory beside what the training program allocates: see MemoryReserve. Not part of MemoryUse.
 struct ReservedMemory {
   Bytes context;

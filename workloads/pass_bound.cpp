@@ -1,6 +1,8 @@
 #include "workloads/pass_bound.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
 #include "workloads/step_parts.hpp"
 
@@ -86,46 +88,89 @@ PassBound bound_of(const std::vector<Segment>& segments, const ParallelPlan& pla
   return run.done();
 }
 
-std::vector<double> earliest_ends(const Schedule& schedule, const std::vector<PassBounds>& stages, bool paired,
-                                  const std::function<double(int, int)>& message) {
+PassChain::PassChain(const Schedule& schedule) {
   const PassIndex index(schedule);
-  std::vector<std::vector<double>> ready;  // [rank][pass] when its result is there
-  for (const auto& order : schedule.order) ready.emplace_back(order.size(), 0.0);
-  std::vector<double> free(schedule.ranks(), 0);
-  const auto bound = [&](int rank, const Pass& pass) -> const PassBound& {
-    return stages[schedule.placement[rank][pass.chunk]][static_cast<std::size_t>(pass.kind)];
-  };
-  const auto input = [&](int rank, const Pass& pass) {
+  std::vector<std::vector<std::int32_t>> step_of;  // [rank][pass]
+  for (const auto& order : schedule.order) step_of.emplace_back(order.size(), -1);
+  std::map<std::pair<int, int>, std::int32_t> pair_of;
+  walk(schedule, index, [&](int rank, int first, int count) {
+    for (int i = first; i < first + count; ++i) {
+      const Pass& pass = schedule.order[rank][i];
+      Step step;
+      step.rank = rank;
+      step.stage = static_cast<std::int16_t>(schedule.placement[rank][pass.chunk]);
+      step.kind = pass.kind;
+      step.paired_with_next = count == 2 && i == first;
+      const auto needs = index.needs(rank, pass);
+      for (std::size_t n = 0; n < needs.size(); ++n) {
+        if (!needs[n].exists()) continue;
+        step.needs[n] = step_of[needs[n].rank][needs[n].index];
+        if (needs[n].rank == rank) continue;
+        const auto [it, fresh] = pair_of.try_emplace({needs[n].rank, rank}, static_cast<std::int32_t>(pairs_.size()));
+        if (fresh) pairs_.emplace_back(needs[n].rank, rank);
+        step.messages[n] = it->second;
+      }
+      step_of[rank][i] = static_cast<std::int32_t>(steps_.size());
+      steps_.push_back(step);
+    }
+  });
+  for (int rank = 0; rank < schedule.ranks(); ++rank) {
+    auto& counts = counts_.emplace_back(schedule.placement[rank].size());
+    std::vector<std::int32_t> last(counts.size(), -1);
+    for (std::size_t i = 0; i < schedule.order[rank].size(); ++i) {
+      const Pass& pass = schedule.order[rank][i];
+      ++counts[pass.chunk][static_cast<std::size_t>(pass.kind)];
+      if (pass.kind == PassKind::backward || pass.kind == PassKind::weight_gradient) last[pass.chunk] = step_of[rank][i];
+    }
+    for (const std::int32_t step : last) {
+      if (step >= 0) steps_[step].last_gradients = true;
+    }
+  }
+}
+
+std::vector<RankEnds> PassChain::ends(const std::vector<PassBounds>& stages, bool paired,
+                                      const std::function<double(int, int)>& message) const {
+  std::vector<double> travel, ready(steps_.size(), 0);
+  for (const auto& [from, to] : pairs_) travel.push_back(message(from, to));
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  std::vector<RankEnds> ranks(counts_.size(), {kNever, 0});
+  const auto bound = [&](const Step& step) -> const PassBound& { return stages[step.stage][static_cast<std::size_t>(step.kind)]; };
+  const auto input = [&](const Step& step) {
     double at = 0;
-    for (const PassPosition need : index.needs(rank, pass)) {
-      if (need.exists()) at = std::max(at, ready[need.rank][need.index] + (need.rank == rank ? 0 : message(need.rank, rank)));
+    for (std::size_t n = 0; n < step.needs.size(); ++n) {
+      if (step.needs[n] < 0) continue;
+      at = std::max(at, ready[step.needs[n]] + (step.messages[n] < 0 ? 0 : travel[step.messages[n]]));
     }
     return at;
   };
-  const auto one = [&](int rank, int at) {
-    const PassBound& b = bound(rank, schedule.order[rank][at]);
-    const double start = std::max(free[rank], input(rank, schedule.order[rank][at]) + b.lead);
-    free[rank] = start + b.busy;
-    ready[rank][at] = free[rank] + b.trail;
+  const auto begins = [&](const Step& step, double at) {
+    if (step.last_gradients) ranks[step.rank].last_gradients = std::min(ranks[step.rank].last_gradients, at);
   };
-  const auto pair = [&](int rank, int at) {
-    const auto& order = schedule.order[rank];
-    const double both = std::max(input(rank, order[at]), input(rank, order[at + 1]));
-    const PassBound &a = bound(rank, order[at]), &b = bound(rank, order[at + 1]);
-    double end = std::max(free[rank], both + std::min(a.lead, b.lead)) + a.compute + b.compute;
-    int i = at;
-    for (const PassBound* p : {&a, &b}) {
-      const double done = std::max(free[rank], both + p->lead) + p->busy;
-      ready[rank][i++] = done + p->trail;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    const PassBound& a = bound(step);
+    double& free = ranks[step.rank].end;
+    if (!paired || !step.paired_with_next) {
+      const double start = std::max(free, input(step) + a.lead);
+      begins(step, start);
+      free = start + a.busy;
+      ready[i] = free + a.trail;
+      continue;
+    }
+    const Step& next = steps_[i + 1];
+    const PassBound& b = bound(next);
+    const double both = std::max(input(step), input(next));
+    double end = std::max(free, both + std::min(a.lead, b.lead)) + a.compute + b.compute;
+    for (const auto& [pass, at] : {std::pair(&a, i), std::pair(&b, i + 1)}) {
+      const double start = std::max(free, both + pass->lead), done = start + pass->busy;
+      begins(steps_[at], start);
+      ready[at] = done + pass->trail;
       end = std::max(end, done);
     }
-    free[rank] = end;
-  };
-  walk(schedule, index, [&](int rank, int first, int count) {
-    if (count == 2 && paired) return pair(rank, first);
-    for (int i = first; i < first + count; ++i) one(rank, i);
-  });
-  return free;
+    free = end;
+    ++i;
+  }
+  return ranks;
 }
 
 }  // namespace stepsim

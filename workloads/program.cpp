@@ -1,7 +1,9 @@
 // The program of one pipeline rank: its passes in the schedule's order, with their collectives, messages, parameter
 // gathers and gradient reductions, then the optimizer.
 #include <algorithm>
+#include <map>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -19,10 +21,14 @@ struct GroupUse {
 
 GroupUse use_of(GroupKind kind) {
   switch (kind) {
-    case GroupKind::tensor: return {kTensor, kTensorStream, Dimension::tensor};
-    case GroupKind::context: return {kContext, kContextStream, Dimension::context};
-    case GroupKind::expert: return {kExpert, kExpertStream, Dimension::expert};
-    case GroupKind::expert_tensor: break;
+    case GroupKind::tensor:
+      return {kTensor, kTensorStream, Dimension::tensor};
+    case GroupKind::context:
+      return {kContext, kContextStream, Dimension::context};
+    case GroupKind::expert:
+      return {kExpert, kExpertStream, Dimension::expert};
+    case GroupKind::expert_tensor:
+      break;
   }
   return {kExpertTensor, kExpertStream, Dimension::expert};
 }
@@ -32,9 +38,9 @@ class ProgramBuilder {
   ProgramBuilder(const StepContext& context, int rank, Book& book) : c_(context), rank_(rank), book_(book) {
     program_.name = fmt::format("pipeline rank {}", rank);
     program_.pipeline_rank = rank;
-    program_.streams = {{"compute", Dimension::none},   {"tensor", Dimension::tensor},
-                        {"context", Dimension::context}, {"expert", Dimension::expert},
-                        {"parameter gather", Dimension::gather}, {"gradient reduce", Dimension::reduce}};
+    program_.streams = {
+        {"compute", Dimension::none},  {"tensor", Dimension::tensor},           {"context", Dimension::context},
+        {"expert", Dimension::expert}, {"parameter gather", Dimension::gather}, {"gradient reduce", Dimension::reduce}};
     channel_stream_.assign(c_.channels.size(), 0);
     received_.resize(c_.channels.size());
     for (std::size_t i = 0; i < c_.channels.size(); ++i) {
@@ -42,7 +48,8 @@ class ProgramBuilder {
       if (ch.from_rank != rank && ch.to_rank != rank) continue;
       channel_stream_[i] = static_cast<std::uint8_t>(program_.streams.size());
       const char* what = ch.from_rank == rank ? "send" : "receive";
-      program_.streams.push_back({fmt::format("pipeline {} {}>{}", what, ch.from_stage, ch.to_stage), Dimension::pipeline});
+      program_.streams.push_back(
+          {fmt::format("pipeline {} {}>{}", what, ch.from_stage, ch.to_stage), Dimension::pipeline});
     }
     find_last_passes();
   }
@@ -81,7 +88,11 @@ class ProgramBuilder {
   // ---- passes
 
   PassRun open_pass(const Pass& pass) {
-    PassRun run = make_pass_run(c_, pass, c_.schedule.placement[rank_][pass.chunk]);
+    const int stage = c_.schedule.placement[rank_][pass.chunk];
+    const auto [known, fresh] = runs_.try_emplace({stage, pass.kind});  // every microbatch takes the same steps
+    if (fresh) known->second = make_pass_run(c_, pass, stage);
+    PassRun run = known->second;
+    run.pass = pass;
     take_input(run);
     return run;
   }
@@ -135,16 +146,21 @@ class ProgramBuilder {
     op.pattern = 0;
     op.payload_bytes = message_bytes(c_.model, c_.plan);
     op.sms = 0;  // copy engines or the NIC move it
-    op.tags = {ch.to_stage > ch.from_stage ? Phase::forward : Phase::backward, Dimension::pipeline,
-               static_cast<std::int16_t>(ch.from_stage), -1, -1, microbatch, 0};
+    op.tags = {ch.to_stage > ch.from_stage ? Phase::forward : Phase::backward,
+               Dimension::pipeline,
+               static_cast<std::int16_t>(ch.from_stage),
+               -1,
+               -1,
+               microbatch,
+               0};
     op.tags.label = book_.label(ch.to_stage > ch.from_stage ? "activations" : "activation gradients");
     op.after = std::move(after);
     return push(std::move(op));
   }
 
   // Two passes, interleaved so that each one's collectives move under the other's compute: list scheduling. Collectives
-  // are issued as soon as their input is there; then goes on the pass that, as planned, can compute first, and of equals
-  // the one with the longer way to its end. For experts this finds the order of DeepSeek-V3's report (figure 4):
+  // are issued as soon as their input is there; then goes on the pass that, as planned, can compute first, and of
+  // equals the one with the longer way to its end. For experts this finds the order of DeepSeek-V3's report (figure 4):
   // dispatch under the other's backward FFN, its dispatch of gradients under the forward FFN, and so on.
   // Both start when both inputs are there, as DualPipe's own code receives them.
   void write_pair(PassRun& a, PassRun& b) {
@@ -201,7 +217,8 @@ class ProgramBuilder {
     if (p.zero < 3 || !uses_parameters) return;
     // Without resharding a pipeline keeps its parameters whole from their first use to the end of the step.
     const bool kept = !p.reshard_after_forward && p.pipeline > 1;
-    if (kept ? gathered_.insert({run.stage, block}).second : forward || p.reshard_after_forward) gather_block(run, block);
+    if (kept ? gathered_.insert({run.stage, block}).second : forward || p.reshard_after_forward)
+      gather_block(run, block);
   }
 
   void write_compute(PassRun& run, const PassStep& step) {
@@ -236,12 +253,17 @@ class ProgramBuilder {
     op.kind = OpKind::transfer;
     op.stream = use.stream;
     op.slot = use.slot;
-    op.pattern = book_.pattern(use.slot, pattern_key(c_.plan, call), call.payload.value);
+    const auto [entry, fresh] = entries_.try_emplace(&call);
+    if (fresh) {
+      entry->second = {book_.pattern(use.slot, pattern_key(c_.plan, call), call.payload.value),
+                       book_.label(std::string(call.name))};
+    }
+    op.pattern = entry->second.pattern;
     op.payload_bytes = call.payload.value;
     op.sms = static_cast<std::int16_t>(c_.held_sms);
     op.tags = tags_of(run, step);
     op.tags.dimension = use.dimension;
-    op.tags.label = book_.label(std::string(call.name));
+    op.tags.label = entry->second.label;
     op.after = run.waits;  // nothing has been computed since: it also waits for what the next compute op waits for
     if (run.last_compute >= 0) op.after.push_back(run.last_compute);
     for (const int n : step.segment->needs) op.after.push_back(run.op_of_segment[n]);
@@ -255,8 +277,13 @@ class ProgramBuilder {
   }
 
   Tags tags_of(const PassRun& run, const PassStep& step) const {
-    return {step.segment->phase, Dimension::none, static_cast<std::int16_t>(run.stage),
-            static_cast<std::int16_t>(run.pass.chunk), static_cast<std::int16_t>(step.block), run.pass.microbatch, 0};
+    return {step.segment->phase,
+            Dimension::none,
+            static_cast<std::int16_t>(run.stage),
+            static_cast<std::int16_t>(run.pass.chunk),
+            static_cast<std::int16_t>(step.block),
+            run.pass.microbatch,
+            0};
   }
 
   void end_block(PassRun& run, int block) {
@@ -285,8 +312,10 @@ class ProgramBuilder {
     if (run.last_compute >= 0) done.push_back(run.last_compute);
     for (const int block : late_) reduce(run.stage, block, done, run.pass.microbatch);
     late_.clear();
-    before_next_compute_.insert(before_next_compute_.end(), run.waits.begin(), run.waits.end());  // blocking collectives
-    if (run.pass.kind == PassKind::forward) forwards_[{run.pass.chunk, run.pass.microbatch}].assign(run.open.begin(), run.open.end());
+    before_next_compute_.insert(before_next_compute_.end(), run.waits.begin(),
+                                run.waits.end());  // blocking collectives
+    if (run.pass.kind == PassKind::forward)
+      forwards_[{run.pass.chunk, run.pass.microbatch}].assign(run.open.begin(), run.open.end());
     if (run.pass.kind == PassKind::weight_gradient) return;
     if (run.pass.kind == PassKind::input_gradient) input_gradients_[{run.pass.chunk, run.pass.microbatch}] = done;
     const bool forward = run.pass.kind == PassKind::forward;
@@ -330,21 +359,30 @@ class ProgramBuilder {
     const Ops after = visits_.size() >= ahead ? visits_[visits_.size() - ahead] : Ops{};
     const bool forward = run.pass.kind == PassKind::forward;
     const std::string label = forward ? "parameters (forward)" : "parameters (backward)";
-    Tags tags{forward ? Phase::forward : Phase::backward, Dimension::gather, static_cast<std::int16_t>(run.stage),
-              static_cast<std::int16_t>(run.pass.chunk), static_cast<std::int16_t>(block), run.pass.microbatch, 0};
+    Tags tags{forward ? Phase::forward : Phase::backward,
+              Dimension::gather,
+              static_cast<std::int16_t>(run.stage),
+              static_cast<std::int16_t>(run.pass.chunk),
+              static_cast<std::int16_t>(block),
+              run.pass.microbatch,
+              0};
     const std::string& algorithm = c_.plan.collectives.all_gather;
     if (p.dense > 0 && c_.dense_shards > 1) {
-      run.waits.push_back(state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(p.dense), label, tags, after));
+      run.waits.push_back(
+          state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(p.dense), label, tags, after));
     }
     if (p.expert > 0 && c_.expert_shards > 1) {
-      run.waits.push_back(state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(p.expert), label, tags, after));
+      run.waits.push_back(
+          state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(p.expert), label, tags, after));
     }
   }
 
   void reduce(int stage, int block, const Ops& after, int microbatch) {
     const BlockParameters& p = c_.blocks.block(block).parameters;
-    reduce_parameters(stage, block, p.dense, c_.dense_replicas, c_.dense_shards, kReduceDense, kReplicaDense, after, microbatch);
-    reduce_parameters(stage, block, p.expert, c_.expert_replicas, c_.expert_shards, kReduceExpert, kReplicaExpert, after, microbatch);
+    reduce_parameters(stage, block, p.dense, c_.dense_replicas, c_.dense_shards, kReduceDense, kReplicaDense, after,
+                      microbatch);
+    reduce_parameters(stage, block, p.expert, c_.expert_replicas, c_.expert_shards, kReduceExpert, kReplicaExpert,
+                      after, microbatch);
   }
 
   // Gradients of parameters that `replicas` ranks hold: all-reduced when states are not sharded; else reduce-scattered
@@ -352,12 +390,18 @@ class ProgramBuilder {
   void reduce_parameters(int stage, int block, double parameters, int replicas, int shards, std::int16_t slot,
                          std::int16_t across, Ops after, int microbatch) {
     if (parameters <= 0 || replicas <= 1) return;
-    const Tags tags{Phase::backward, Dimension::reduce, static_cast<std::int16_t>(stage), -1,
-                    static_cast<std::int16_t>(block), microbatch, 0};
+    const Tags tags{Phase::backward,
+                    Dimension::reduce,
+                    static_cast<std::int16_t>(stage),
+                    -1,
+                    static_cast<std::int16_t>(block),
+                    microbatch,
+                    0};
     const Algorithms& a = c_.plan.collectives;
     const bool sharded = c_.plan.parallel.zero > 0 && shards > 1;
     if (sharded) {
-      after = {state_transfer(slot, Operation::reduce_scatter, a.reduce_scatter, reduce_bytes(parameters), "gradients", tags, after)};
+      after = {state_transfer(slot, Operation::reduce_scatter, a.reduce_scatter, reduce_bytes(parameters), "gradients",
+                              tags, after)};
       reduced_.push_back(after[0]);
     }
     const int groups = sharded ? replicas / shards : replicas;
@@ -495,16 +539,23 @@ class ProgramBuilder {
 
   // Parameters that the optimizer has changed, to all that use them. Returns the transfers.
   Ops gather_updated(int stage, int block, double dense, double expert, const Ops& after) {
-    const Tags tags{Phase::optimizer, Dimension::gather, static_cast<std::int16_t>(stage), -1,
-                    static_cast<std::int16_t>(block), -1, 0};
+    const Tags tags{Phase::optimizer,
+                    Dimension::gather,
+                    static_cast<std::int16_t>(stage),
+                    -1,
+                    static_cast<std::int16_t>(block),
+                    -1,
+                    0};
     const std::string& algorithm = c_.plan.collectives.all_gather;
     const char* label = "parameters (after optimizer)";
     Ops gathered;
     if (dense > 0 && c_.dense_shards > 1) {
-      gathered.push_back(state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(dense), label, tags, after));
+      gathered.push_back(
+          state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(dense), label, tags, after));
     }
     if (expert > 0 && c_.expert_shards > 1) {
-      gathered.push_back(state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(expert), label, tags, after));
+      gathered.push_back(
+          state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(expert), label, tags, after));
     }
     return gathered;
   }
@@ -542,19 +593,26 @@ class ProgramBuilder {
     auto operator<=>(const ResultKey&) const = default;
   };
 
+  struct Entries {  // of a call in the book
+    std::int16_t pattern = 0;
+    std::int32_t label = 0;
+  };
+
   const StepContext& c_;
   int rank_;
   Book& book_;
+  std::map<std::pair<int, PassKind>, PassRun> runs_;  // [stage, kind] before their first step
+  std::unordered_map<const CollectiveCall*, Entries> entries_;
   Program program_;
   std::vector<std::uint8_t> channel_stream_;
-  std::vector<std::map<int, std::int32_t>> received_;  // [channel] microbatch -> op
-  std::map<ResultKey, Ops> results_;                   // what this rank computed for a stage of its own
+  std::vector<std::map<int, std::int32_t>> received_;   // [channel] microbatch -> op
+  std::map<ResultKey, Ops> results_;                    // what this rank computed for a stage of its own
   std::map<std::pair<int, int>, Ops> forwards_;         // [chunk, microbatch] collectives at a forward pass's end
   std::map<std::pair<int, int>, Ops> input_gradients_;  // [chunk, microbatch] last ops of the pass, for the later W
-  std::vector<Pass> last_pass_;                        // [chunk]
-  std::vector<Ops> visits_;                            // last ops of each visit of a block, in order
-  std::vector<int> late_;                              // blocks to reduce when their pass ends
-  std::set<std::pair<int, int>> gathered_;             // [stage, block] whose parameters stay whole
+  std::vector<Pass> last_pass_;                         // [chunk]
+  std::vector<Ops> visits_;                             // last ops of each visit of a block, in order
+  std::vector<int> late_;                               // blocks to reduce when their pass ends
+  std::set<std::pair<int, int>> gathered_;              // [stage, block] whose parameters stay whole
   Ops reduced_;
   // As planned: when ops end, when the compute stream and the communication streams are free. They only decide orders.
   std::vector<double> planned_end_;

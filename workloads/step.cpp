@@ -315,21 +315,26 @@ class StepBuilder {
   void add_channels() {
     std::vector<std::vector<RankId>> holders(grid_.pipeline);  // [pipeline rank] its ranks, those of equal place in line
     for (int r = 0; r < grid_.world; ++r) holders[grid_.place[r].pipeline].push_back(r);
+    std::map<std::pair<int, int>, std::vector<Pattern>> known;  // of messages between two pipeline ranks
     for (std::size_t c = 0; c < channels_.size(); ++c) {
       const Channel& ch = channels_[c];
+      std::vector<Pattern>& messages = known[{ch.from_rank, ch.to_rank}];
       for (std::size_t i = 0; i < holders[ch.from_rank].size(); ++i) {
         const std::vector<RankId> pair = {holders[ch.from_rank][i], holders[ch.to_rank][i]};
         Group group;
         group.name = fmt::format("pipeline {}>{}", pair[0], pair[1]);
         group.dimension = Dimension::pipeline;
         group.size = 2;
-        group.patterns.push_back(make_rerouted_pattern(routings_, pair, Operation::point_to_point, "direct", {}, detail_));
+        if (i == messages.size()) {
+          messages.push_back(make_rerouted_pattern(routings_, pair, Operation::point_to_point, "direct", {}, detail_));
+        }
+        group.patterns.push_back(messages[i]);
         add(std::move(group), static_cast<std::int16_t>(kFixedSlots + c), pair);
       }
     }
   }
 
-  void add(Group group, std::int16_t slot, const std::vector<RankId>& members) {
+  void add(Group&& group, std::int16_t slot, const std::vector<RankId>& members) {
     const auto id = static_cast<GroupId>(step_.graph.groups.size());
     for (const RankId r : members) {
       group.endpoints.push_back({r, slot});

@@ -4,13 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 
 #include "sim/cost/kernel.hpp"
 #include "workloads/check.hpp"
 #include "workloads/plan_schedule.hpp"
 #include "workloads/stages.hpp"
+#include "workloads/state_bound.hpp"
 #include "workloads/step_experts.hpp"
 #include "workloads/step_parts.hpp"
 
@@ -21,74 +24,59 @@ constexpr double kRounding = 1 - 1e-9;  // sums here and in a simulation are not
 constexpr std::array<PassKind, 4> kPasses{PassKind::forward, PassKind::backward, PassKind::input_gradient,
                                           PassKind::weight_gradient};
 
-// Where groups of ranks lie: of all plans with these degrees.
-struct Layout {
-  std::string key;
-  Grid grid;
-  std::map<int, RankLists> dense, expert;                  // [copies]
-  std::map<std::pair<int, int>, double> message_per_byte;  // between pipeline ranks
-};
-
-// The kinds of block of a plan, and what their passes need.
-struct BlockSet {
-  std::string key;
-  BlockList list;
-  std::vector<std::array<std::vector<Segment>, 4>> segments;  // [kind of block][pass kind]
-  std::vector<double> seconds;                                // [block] forward and backward compute, as stages are split by
-  std::map<int, std::vector<std::vector<int>>> split;         // [stages], of automatic stages
-  std::map<std::string, std::vector<PassBounds>> bounds;      // by layout and policies: [kind of block]
-};
-
-struct Passes {
-  std::string key;
-  Schedule schedule;
-  bool pairs = false;
-};
-
-// Seconds of a rank's collectives over a step.
-struct Sums {
-  std::vector<double> wires;
-  std::array<double, 3> streams{};
-  double gather = 0, reduce = 0;
-};
-
-GroupKey key_of(GroupKind kind) {
-  switch (kind) {
-    case GroupKind::tensor: return tensor_key;
-    case GroupKind::context: return context_key;
-    case GroupKind::expert: return expert_key;
-    case GroupKind::expert_tensor: break;
-  }
-  return expert_tensor_key;
-}
-
 }  // namespace
 
 class Bounds::Parts {
+  // The kinds of block of a plan, and what their passes need.
+  struct BlockSet {
+    std::string key;
+    BlockList list;
+    std::vector<std::array<std::vector<Segment>, 4>> segments;  // [kind of block][pass kind]
+    std::vector<int> kinds;                                     // [kind of block] how many there are
+    std::vector<double> kind_seconds;                           // [kind of block] forward and backward compute
+    std::vector<double> seconds;                                // [block] forward and backward compute, as stages are split by
+    std::map<int, std::vector<std::vector<int>>> split;         // [stages], of automatic stages
+    std::map<std::string, std::vector<PassBounds>> bounds;      // by groups and policies: [kind of block]
+  };
+
+  struct Passes {
+    explicit Passes(Schedule passes) : schedule(std::move(passes)), pairs(has_pairs(schedule)), chain(schedule) {}
+    Schedule schedule;
+    bool pairs;
+    PassChain chain;
+  };
+
+  // What plans share that differ in their ZeRO stage alone.
+  struct Order {
+    const Passes* passes = nullptr;
+    const std::vector<std::vector<int>>* stage_blocks = nullptr;
+    std::vector<BlockParameters> parameters;  // [stage]
+    std::vector<BlockParameters> first;       // [stage] of its first block
+    std::vector<RankEnds> ends;               // [pipeline rank]
+    std::vector<std::vector<double>> rank_wires;  // [pipeline rank][tier] of passes
+    std::array<double, 3> streams{};          // of the rank with most: tensor, context, expert
+    std::vector<MemoryUse> memory;            // without states
+  };
+
  public:
   Parts(const ModelSpec& model, const ClusterSpec& cluster)
-      : model_(model), cluster_(cluster), groups_(cluster), state_groups_(cluster), speed_(fastest(cluster)) {}
+      : model_(model), cluster_(cluster), groups_(cluster), states_(cluster, model.experts.count > 0), speed_(fastest(cluster)) {}
 
   StepBound of(const ParallelPlan& plan) {
     require_alike(plan);
     trim();
-    Layout& layout = layout_of(plan);
     BlockSet& blocks = blocks_of(plan);
-    const int microbatches = static_cast<int>(microbatches_of(plan, cluster_));
-    const Passes& passes = passes_of(plan, microbatches);
-    const auto& stage_blocks = split(plan, blocks, passes.schedule.stages);
-    const States states = states_of(plan, layout);
+    const Order& order = order_of(plan, blocks);
+    const StateLayout layout = states_.layout_of(plan);
     StepBound bound;
-    bound.memory_bytes = memory(plan, passes.schedule, blocks, stage_blocks, states);
+    bound.memory_bytes = memory(plan, order, blocks, layout);
     if (!promises(plan)) return bound;
-    const std::vector<PassBounds>& of_kind = bounds_of(plan, blocks);
-    std::vector<PassBounds> stages;
-    for (const auto& list : stage_blocks) stages.push_back(stage_bounds(blocks, of_kind, list));
-    const std::vector<double>& ends = ends_of(plan, layout, blocks, passes, stages);
-    for (int rank = 0; rank < passes.schedule.ranks(); ++rank) {
-      consider(bound, ends[rank] + tail(plan, layout, blocks, stage_blocks, passes.schedule, states, rank), "schedule");
-      consider_sums(bound, sums(plan, layout, blocks, stage_blocks, stages, passes.schedule, states, rank));
-    }
+    const States states{layout, states_.reduction(plan, layout), states_.gather(plan, layout)};
+    consider_schedule(bound, plan, order, states);
+    for (int rank = 0; rank < order.passes->schedule.ranks(); ++rank) consider_states(bound, plan, order, states, rank);
+    consider(bound, order.streams[0], "tensor");
+    consider(bound, order.streams[1], "context");
+    consider(bound, order.streams[2], "expert");
     bound.seconds *= kRounding;
     return bound;
   }
@@ -100,9 +88,9 @@ class Bounds::Parts {
     const BlockSet& blocks = blocks_of(plan);
     const double ranks = plan.parallel.pipeline;
     double busy = 0, states = 0;
-    for (int b = 0; b < blocks.list.size(); ++b) {
-      busy += blocks.seconds[b];
-      states += least_states(plan, blocks.list.block(b).parameters);
+    for (std::size_t kind = 0; kind < blocks.kinds.size(); ++kind) {
+      busy += blocks.kinds[kind] * blocks.kind_seconds[kind];
+      states += blocks.kinds[kind] * least_states(plan, blocks.list.kinds[kind].parameters);
     }
     StepBound bound;
     bound.by = "compute";
@@ -112,39 +100,50 @@ class Bounds::Parts {
     return bound;
   }
 
-  StepBound least_with_wires(ParallelPlan plan) {
+  StepBound least_with_wires(const ParallelPlan& plan) {
+    ParallelPlan any = plan;
+    any.recompute = {};
+    return least_of_passes(any, model_.experts.count > 0);
+  }
+
+  StepBound least_of_passes(ParallelPlan plan, bool pairs) {
     StepBound bound = least(plan);
     if (!promises(plan)) return bound;
-    plan.recompute = {};
     if (plan.overlap.expert == Overlap::Policy::paired) plan.overlap.expert = Overlap::Policy::async;
     BlockSet& blocks = blocks_of(plan);
     const std::vector<PassBounds>& of_kind = bounds_of(plan, blocks);
-    double busy = 0;
-    Sums sum;
-    sum.wires.assign(cluster_.tiers.size(), 0);
-    // Of an overlapped pair, compute is all that surely takes time; schedules without pairs also pay what blocks.
-    for (int b = 0; b < blocks.list.size(); ++b) {
-      const PassBounds& p = of_kind[blocks.list.kind_of[b]];
-      busy += p[0].busy + std::min(p[1].busy, p[2].busy + p[3].busy);
-      const bool split = p[1].streams[2] > p[2].streams[2] + p[3].streams[2];
-      for (const std::size_t pass : split ? std::vector<std::size_t>{0, 2, 3} : std::vector<std::size_t>{0, 1}) {
-        for (std::size_t t = 0; t < p[pass].wires.size(); ++t) sum.wires[t] += p[pass].wires[t];
-        for (std::size_t i = 0; i < sum.streams.size(); ++i) sum.streams[i] += p[pass].streams[i];
+    double busy = 0, compute = 0;
+    std::vector<double> wires(cluster_.tiers.size(), 0);
+    std::array<double, 3> streams{};
+    for (std::size_t kind = 0; kind < blocks.kinds.size(); ++kind) {
+      const PassBounds& p = of_kind[kind];
+      const double times = blocks.kinds[kind];
+      busy += times * (p[0].busy + std::min(p[1].busy, p[2].busy + p[3].busy));
+      compute += times * (p[0].compute + std::min(p[1].compute, p[2].compute + p[3].compute));
+      // A backward pass whole or in two: whichever puts less on a wire, on a stream.
+      for (std::size_t t = 0; t < wires.size(); ++t) {
+        const auto on = [&](std::size_t pass) { return t < p[pass].wires.size() ? p[pass].wires[t] : 0; };
+        wires[t] += times * (on(0) + std::min(on(1), on(2) + on(3)));
+      }
+      for (std::size_t i = 0; i < streams.size(); ++i) {
+        streams[i] += times * (p[0].streams[i] + std::min(p[1].streams[i], p[2].streams[i] + p[3].streams[i]));
       }
     }
     const double share = microbatches_of(plan, cluster_) / plan.parallel.pipeline * kRounding;
-    const bool paired_possible = model_.experts.count > 0;
-    if (!paired_possible) consider(bound, share * busy, "schedule");
-    for (std::size_t t = 0; t < sum.wires.size(); ++t) consider(bound, share * sum.wires[t], cluster_.tiers[t]);
-    consider(bound, share * sum.streams[0], "tensor");
-    consider(bound, share * sum.streams[1], "context");
-    consider(bound, share * sum.streams[2], "expert");
+    consider(bound, share * compute, "compute");
+    // Of an overlapped pair, compute is all that surely takes time; passes by themselves also pay what blocks.
+    if (!pairs) consider(bound, share * busy, "schedule");
+    for (std::size_t t = 0; t < wires.size(); ++t) consider(bound, share * wires[t], cluster_.tiers[t]);
+    consider(bound, share * streams[0], "tensor");
+    consider(bound, share * streams[1], "context");
+    consider(bound, share * streams[2], "expert");
     return bound;
   }
 
  private:
   struct States {
-    int copies = 1, dense_replicas = 1, expert_replicas = 1, dense_shards = 1, expert_shards = 1;
+    StateLayout layout;
+    StateCost reduction, gather;
   };
 
   // What the caches' keys leave out.
@@ -184,47 +183,16 @@ class Bounds::Parts {
     bound.by = by;
   }
 
-  void consider_sums(StepBound& bound, const Sums& sums) const {
-    for (std::size_t t = 0; t < sums.wires.size(); ++t) consider(bound, sums.wires[t], cluster_.tiers[t]);
-    consider(bound, sums.streams[0], "tensor");
-    consider(bound, sums.streams[1], "context");
-    consider(bound, sums.streams[2], "expert");
-    consider(bound, sums.gather, "gather");
-    consider(bound, sums.reduce, "reduce");
-  }
-
   // ---- what plans share
 
   // Caches must not grow with the number of plans: they pay within one shape and are rebuilt in no time.
   void trim() {
-    constexpr std::size_t kMostLayouts = 16, kMostBlocks = 256, kMostPasses = 512;
-    if (layouts_.size() > kMostLayouts || blocks_.size() > kMostBlocks || passes_.size() > kMostPasses) {
-      layouts_.clear();
-      blocks_.clear();
-      passes_.clear();
-      state_calls_.clear();
-      ends_.clear();
-      state_groups_.forget();
-    }
-  }
-
-  Layout& layout_of(const ParallelPlan& plan) {
-    const Parallel& p = plan.parallel;
-    std::string key = fmt::format("{} {} {} {} {} {}", p.tensor, p.context, p.pipeline, p.expert, p.expert_tensor, p.data);
-    for (const Axis axis : p.order) key += to_text(axis)[0];
-    const auto [it, fresh] = layouts_.try_emplace(key);
-    Layout& layout = it->second;
-    if (!fresh) return layout;
-    layout.key = key;
-    layout.grid = make_grid(plan, cluster_.ranks());
-    return layout;
-  }
-
-  const RankLists& replicas(Layout& layout, bool expert, int copies) {
-    auto& known = expert ? layout.expert : layout.dense;
-    const auto [it, fresh] = known.try_emplace(copies);
-    if (fresh) it->second = expert ? expert_lists(layout.grid, copies) : dense_lists(layout.grid, copies);
-    return it->second;
+    constexpr std::size_t kMostBlocks = 64, kMostPasses = 1 << 20, kMostOrders = 1024;
+    if (blocks_.size() <= kMostBlocks && passes_held_ <= kMostPasses && orders_.size() <= kMostOrders) return;
+    orders_.clear();
+    blocks_.clear();
+    passes_.clear();
+    passes_held_ = 0;
   }
 
   BlockSet& blocks_of(const ParallelPlan& plan) {
@@ -244,9 +212,11 @@ class Bounds::Parts {
       auto& of_kind = set.segments.emplace_back();
       for (const PassKind pass : kPasses) of_kind[static_cast<std::size_t>(pass)] = segments_of(block, pass, cluster_.gpu, sms);
     }
+    for (const auto& of_kind : set.segments) set.kind_seconds.push_back(seconds_of(of_kind[0]) + seconds_of(of_kind[1]));
+    set.kinds.assign(set.list.kinds.size(), 0);
     for (int i = 0; i < set.list.size(); ++i) {
-      const auto& of_kind = set.segments[set.list.kind_of[i]];
-      set.seconds.push_back(seconds_of(of_kind[0]) + seconds_of(of_kind[1]));
+      ++set.kinds[set.list.kind_of[i]];
+      set.seconds.push_back(set.kind_seconds[set.list.kind_of[i]]);
     }
     return set;
   }
@@ -261,42 +231,34 @@ class Bounds::Parts {
     return it->second;
   }
 
-  const Passes& passes_of(const ParallelPlan& plan, int microbatches) {
-    const std::string key = fmt::format("{} {} {} {}", plan.schedule, plan.parallel.pipeline, plan.parallel.virtual_stages, microbatches);
-    const auto [it, fresh] = passes_.try_emplace(key);
-    if (fresh) {
-      it->second.key = key;
-      it->second.schedule = schedule_of(plan, microbatches);
-      it->second.pairs = has_pairs(it->second.schedule);
+  const Passes& passes_of(const ParallelPlan& plan, const std::string& key) {
+    auto known = passes_.find(key);
+    if (known == passes_.end()) {
+      const int microbatches = static_cast<int>(microbatches_of(plan, cluster_));
+      known = passes_.emplace(key, std::make_unique<Passes>(schedule_of(plan, microbatches))).first;
+      passes_held_ += known->second->chain.size();
     }
-    return it->second;
-  }
-
-  States states_of(const ParallelPlan& plan, Layout& layout) {
-    States s;
-    s.copies = copies_of(plan);
-    s.dense_replicas = layout.grid.data * layout.grid.context * s.copies;
-    s.expert_replicas = layout.grid.expert_data * s.copies;
-    s.dense_shards = shard_degree(plan, cluster_, replicas(layout, false, s.copies));
-    s.expert_shards = shard_degree(plan, cluster_, replicas(layout, true, s.copies));
-    return s;
+    return *known->second;
   }
 
   // ---- memory
 
-  double memory(const ParallelPlan& plan, const Schedule& schedule, const BlockSet& blocks,
-                const std::vector<std::vector<int>>& stage_blocks, const States& s) const {
+  double memory(const ParallelPlan& plan, const Order& order, const BlockSet& blocks, const StateLayout& layout) const {
+    const Schedule& schedule = order.passes->schedule;
+    const ShardDegrees shards{layout.dense_shards, layout.expert_shards};
     double peak = 0;
-    const auto take = [&](const BlockList& list) {
-      for (const MemoryUse& use : memory_of(plan, schedule, list, stage_blocks, {s.dense_shards, s.expert_shards}, model_)) {
-        peak = std::max(peak, use.total().value);
-      }
+    const auto take = [&](const std::vector<MemoryUse>& uses) {
+      for (const MemoryUse& use : uses) peak = std::max(peak, use.total().value);
     };
     if (promises(plan)) {
-      take(blocks.list);
+      std::vector<MemoryUse> uses = order.memory;
+      add_state_memory(uses, plan, schedule, blocks.list, *order.stage_blocks, shards);
+      take(uses);
     } else {
       const ExpertPlaces places(model_, plan);
-      for (int kind = 0; kind < places.kinds(); ++kind) take(places.blocks(kind));
+      for (int kind = 0; kind < places.kinds(); ++kind) {
+        take(memory_of(plan, schedule, places.blocks(kind), *order.stage_blocks, shards, model_));
+      }
     }
     return peak;
   }
@@ -314,7 +276,8 @@ class Bounds::Parts {
 
   // ---- time
 
-  const std::vector<PassBounds>& bounds_of(const ParallelPlan& plan, BlockSet& blocks) {
+  // Where the collectives of passes run and what waits for them.
+  std::string key_of_groups(const ParallelPlan& plan) const {
     const Overlap& o = plan.overlap;
     const bool blocking = o.expert == Overlap::Policy::blocking;  // async and paired wait for the same
     std::string key = fmt::format("{} {} {}", static_cast<int>(o.tensor), static_cast<int>(o.context), blocking);
@@ -322,9 +285,19 @@ class Bounds::Parts {
       const auto [stride, size] = stride_and_size(plan, kind);
       key += fmt::format(" {} {}", stride, size);
     }
+    return key;
+  }
+
+  const std::vector<PassBounds>& bounds_of(const ParallelPlan& plan, BlockSet& blocks) {
+    const std::string key = key_of_groups(plan);
     const auto [it, fresh] = blocks.bounds.try_emplace(key);
     if (!fresh) return it->second;
-    const auto call = [&](const CollectiveCall& c) { return call_bound(plan, c); };
+    std::map<std::tuple<GroupKind, Operation, bool>, const GroupBound*> known;
+    const auto call = [&](const CollectiveCall& c) {
+      const GroupBound*& group = known[{c.group, c.operation, c.routed}];
+      if (group == nullptr) group = &group_bound(plan, c);
+      return scaled(*group, c.payload.value);
+    };
     for (const auto& of_kind : blocks.segments) {
       PassBounds& bounds = it->second.emplace_back();
       for (std::size_t pass = 0; pass < of_kind.size(); ++pass) bounds[pass] = bound_of(of_kind[pass], plan, speed_, call);
@@ -332,16 +305,13 @@ class Bounds::Parts {
     return it->second;
   }
 
-  CallBound call_bound(const ParallelPlan& plan, const CollectiveCall& call) {
+  const GroupBound& group_bound(const ParallelPlan& plan, const CollectiveCall& call) {
     const PatternKey key = pattern_key(plan, call);
     const auto [stride, size] = stride_and_size(plan, call.group);
     const std::string of = fmt::format("{} {}", stride, size);
     const TokenRouting routing = key.routed ? equal_routing(model_, plan) : TokenRouting{};
-    const GroupBound* group = groups_.find(of, key.operation, key.algorithm, routing);
-    if (group == nullptr) {
-      group = &groups_.of(of, strided(cluster_.ranks(), stride, size), key.operation, key.algorithm, routing);
-    }
-    return scaled(*group, call.payload.value);
+    if (const GroupBound* group = groups_.find(of, key.operation, key.algorithm, routing)) return *group;
+    return groups_.of(of, strided(cluster_.ranks(), stride, size), key.operation, key.algorithm, routing);
   }
 
   // Where the groups of a kind stand: as Grid counts ranks, fastest digit first.
@@ -373,18 +343,61 @@ class Bounds::Parts {
     return bound;
   }
 
-  // The same for all ZeRO stages.
-  const std::vector<double>& ends_of(const ParallelPlan& plan, Layout& layout, const BlockSet& blocks, const Passes& passes,
-                                     const std::vector<PassBounds>& stages) {
-    const bool paired = passes.pairs && plan.overlap.expert == Overlap::Policy::paired;
-    const std::string key = fmt::format("{} / {} / {} {} {} {}", layout.key, blocks.key, passes.key, paired,
-                                        plan.overlap.expert == Overlap::Policy::blocking, plan.parallel.sequence);
-    const auto [it, fresh] = ends_.try_emplace(key);
-    if (fresh) {
-      it->second = earliest_ends(passes.schedule, stages, paired,
-                                 [&](int from, int to) { return message(plan, layout, from, to); });
-    }
+  const Order& order_of(const ParallelPlan& plan, BlockSet& blocks) {
+    const int microbatches = static_cast<int>(microbatches_of(plan, cluster_));
+    const std::string passes = fmt::format("{} {} {} {}", plan.schedule, plan.parallel.pipeline, plan.parallel.virtual_stages, microbatches);
+    const std::string key = fmt::format("{} / {} / {} {} / {}", passes, blocks.key, static_cast<int>(plan.overlap.expert),
+                                        pipeline_stride(plan), key_of_groups(plan));
+    const auto [it, fresh] = orders_.try_emplace(key);
+    if (fresh) fill(it->second, plan, blocks, passes_of(plan, passes));
     return it->second;
+  }
+
+  void fill(Order& order, const ParallelPlan& plan, BlockSet& blocks, const Passes& passes) {
+    order.passes = &passes;
+    order.stage_blocks = &split(plan, blocks, passes.schedule.stages);
+    for (const std::vector<int>& list : *order.stage_blocks) {
+      BlockParameters& sum = order.parameters.emplace_back();
+      for (const int b : list) {
+        sum.dense += blocks.list.block(b).parameters.dense;
+        sum.expert += blocks.list.block(b).parameters.expert;
+      }
+      order.first.push_back(blocks.list.block(list.front()).parameters);
+    }
+    if (!promises(plan)) return;
+    order.memory = activation_memory(plan, passes.schedule, blocks.list, *order.stage_blocks, model_);
+    const std::vector<PassBounds>& of_kind = bounds_of(plan, blocks);
+    std::vector<PassBounds> stages;
+    for (const auto& list : *order.stage_blocks) stages.push_back(stage_bounds(blocks, of_kind, list));
+    const bool paired = passes.pairs && plan.overlap.expert == Overlap::Policy::paired;
+    order.ends = passes.chain.ends(stages, paired, [&](int from, int to) { return message(plan, from, to); });
+    for (int rank = 0; rank < passes.schedule.ranks(); ++rank) add_sums(order, stages, rank);
+  }
+
+  // What the passes of a rank put on wires and streams.
+  void add_sums(Order& order, const std::vector<PassBounds>& stages, int rank) const {
+    std::vector<double>& wires = order.rank_wires.emplace_back(cluster_.tiers.size(), 0);
+    std::array<double, 3> streams{};
+    const std::vector<int>& placement = order.passes->schedule.placement[rank];
+    for (std::size_t chunk = 0; chunk < placement.size(); ++chunk) {
+      for (const PassKind kind : kPasses) {
+        const double times = order.passes->chain.count(rank, chunk, kind);
+        const PassBound& bound = stages[placement[chunk]][static_cast<std::size_t>(kind)];
+        for (std::size_t t = 0; t < bound.wires.size(); ++t) wires[t] += times * bound.wires[t];
+        for (std::size_t i = 0; i < streams.size(); ++i) streams[i] += times * bound.streams[i];
+      }
+    }
+    for (std::size_t i = 0; i < streams.size(); ++i) order.streams[i] = std::max(order.streams[i], streams[i]);
+  }
+
+  static int pipeline_stride(const ParallelPlan& plan) {
+    const Parallel& p = plan.parallel;
+    int stride = 1;
+    for (const Axis axis : p.order) {
+      if (axis == Axis::pipeline) return stride;
+      stride *= axis == Axis::tensor ? p.tensor : axis == Axis::context ? p.context : axis == Axis::data ? p.data : 1;
+    }
+    return stride;
   }
 
   PassBounds stage_bounds(const BlockSet& blocks, const std::vector<PassBounds>& of_kind, const std::vector<int>& list) const {
@@ -404,147 +417,111 @@ class Bounds::Parts {
     return stage;
   }
 
-  double message(const ParallelPlan& plan, Layout& layout, int from, int to) {
-    const auto [it, fresh] = layout.message_per_byte.try_emplace({from, to});
+  // The n-th ranks of both, in line: the least of all.
+  double message(const ParallelPlan& plan, int from, int to) {
+    const int stride = pipeline_stride(plan), size = plan.parallel.pipeline;
+    const auto [it, fresh] = message_per_byte_.try_emplace({stride, size, from, to});
     if (fresh) {
-      std::vector<RankId> senders, receivers;
-      for (RankId r = 0; r < layout.grid.world; ++r) {
-        if (layout.grid.place[r].pipeline == from) senders.push_back(r);
-        if (layout.grid.place[r].pipeline == to) receivers.push_back(r);
+      double& least = it->second = std::numeric_limits<double>::infinity();
+      for (RankId first = 0; first < cluster_.ranks(); ++first) {
+        if (first / stride % size != 0) continue;
+        least = std::min(least, groups_.message(first + from * stride, first + to * stride));
       }
-      it->second = groups_.message(senders[0], receivers[0]);
-      for (std::size_t i = 1; i < senders.size(); ++i) it->second = std::min(it->second, groups_.message(senders[i], receivers[i]));
     }
     return it->second * message_bytes(model_, plan);
   }
 
-  // A block's gradient reduction, as ProgramBuilder writes it.
-  CallBound reduction(const ParallelPlan& plan, Layout& layout, const BlockParameters& p, const States& s) {
-    CallBound sum{0, std::vector<double>(cluster_.tiers.size(), 0)};
-    add_reduction(sum, plan, layout, p.dense, false, s.copies, s.dense_replicas, s.dense_shards);
-    add_reduction(sum, plan, layout, p.expert, true, s.copies, s.expert_replicas, s.expert_shards);
-    return sum;
+  double optimizer(const ParallelPlan& plan, double parameters, double held) const {
+    const double gradients = bytes_per_element(plan.precision.gradients);
+    return seconds_of_kernel(plan, optimizer_kernel(parameters, plan.precision)) +
+           seconds_of_kernel(plan, memory_kernel((plan.parallel.reduces_each_microbatch() ? parameters : held) * gradients));
   }
 
-  void add_reduction(CallBound& sum, const ParallelPlan& plan, Layout& layout, double parameters, bool expert, int copies,
-                     int replicas_, int shards) {
-    if (parameters <= 0 || replicas_ <= 1) return;
-    const double bytes = parameters * bytes_per_element(plan.precision.reduce);
-    const bool sharded = plan.parallel.zero > 0 && shards > 1;
-    if (sharded) add(sum, state_call(layout, expert, copies, shards, false, Operation::reduce_scatter, plan.collectives.reduce_scatter, bytes));
-    const int groups = sharded ? replicas_ / shards : replicas_;
-    if (groups <= 1) return;
-    add(sum, state_call(layout, expert, copies, shards, true, Operation::all_reduce, plan.collectives.all_reduce,
-                        sharded ? bytes / shards : bytes));
+  static Kernel memory_kernel(double bytes) {
+    Kernel kernel{.name = "", .kind = KernelClass::memory};
+    kernel.bytes = Bytes(bytes);
+    return kernel;
   }
 
-  CallBound gather(const ParallelPlan& plan, Layout& layout, const BlockParameters& p, const States& s) {
-    CallBound sum{0, std::vector<double>(cluster_.tiers.size(), 0)};
-    const double each = bytes_per_element(plan.precision.gather);
-    const std::string& algorithm = plan.collectives.all_gather;
-    if (p.dense > 0 && s.dense_shards > 1) {
-      add(sum, state_call(layout, false, s.copies, s.dense_shards, false, Operation::all_gather, algorithm, p.dense * each));
-    }
-    if (p.expert > 0 && s.expert_shards > 1) {
-      add(sum, state_call(layout, true, s.copies, s.expert_shards, false, Operation::all_gather, algorithm, p.expert * each));
-    }
-    return sum;
+  double seconds_of_kernel(const ParallelPlan& plan, const Kernel& kernel) const {
+    return cost_of(kernel, cluster_.gpu, compute_sms(plan)).time.value / speed_;
   }
 
-  CallBound state_call(Layout& layout, bool expert, int copies, int shards, bool across, Operation operation,
-                       const std::string& algorithm, double bytes) {
-    const std::string key = fmt::format("{} state {} {} {} {}", layout.key, expert, copies, shards, across);
-    const std::string full = fmt::format("{} {} {}", key, static_cast<int>(operation), algorithm);
-    auto it = state_calls_.find(full);
-    if (it == state_calls_.end()) {
-      const RankLists lists = cut(replicas(layout, expert, copies), static_cast<std::size_t>(shards), across);
-      it = state_calls_.emplace(full, state_groups_.of(key, lists, operation, algorithm, {})).first;
-    }
-    return scaled(it->second, bytes);
-  }
-
-  static void add(CallBound& sum, const CallBound& more, double times = 1) {
-    sum.seconds += times * more.seconds;
-    for (std::size_t t = 0; t < sum.wires.size(); ++t) sum.wires[t] += times * more.wires[t];
-  }
-
-  // After a rank's last compute: reductions that wait for it, the optimizer, the gather of the new parameters.
-  double tail(const ParallelPlan& plan, Layout& layout, const BlockSet& blocks, const std::vector<std::vector<int>>& stage_blocks,
-              const Schedule& schedule, const States& s, int rank) {
-    double seconds = 0, parameters = 0;
-    const bool late = s.copies > 1 || plan.overlap.reduce == Overlap::Reduce::at_end;
-    const bool all_late = late && !plan.parallel.reduces_each_microbatch();
-    const bool sharded = plan.parallel.zero > 0;
-    const bool gathers = (plan.parallel.zero == 1 || plan.parallel.zero == 2) && plan.overlap.parameters == Overlap::Parameters::at_end;
-    for (const int stage : schedule.placement[rank]) {
-      for (const int b : stage_blocks[stage]) {
-        const BlockParameters& p = blocks.list.block(b).parameters;
-        parameters += p.dense / (sharded ? s.dense_shards : 1) + p.expert / (sharded ? s.expert_shards : 1);
-        if (all_late) seconds += reduction(plan, layout, p, s).seconds;
-        if (gathers) seconds += gather(plan, layout, p, s).seconds;
-      }
-    }
-    if (!all_late && !schedule.order[rank].empty()) {
-      // The last pass ends with its stage's first block, whose gradients are reduced after that.
-      const int stage = schedule.placement[rank][schedule.order[rank].back().chunk];
-      seconds += reduction(plan, layout, blocks.list.block(stage_blocks[stage].front()).parameters, s).seconds;
-    }
-    const KernelCost cost = cost_of(optimizer_kernel(parameters, plan.precision), cluster_.gpu, compute_sms(plan));
-    return seconds + cost.time.value / speed_;
-  }
-
-  Sums sums(const ParallelPlan& plan, Layout& layout, const BlockSet& blocks, const std::vector<std::vector<int>>& stage_blocks,
-            const std::vector<PassBounds>& stages, const Schedule& schedule, const States& s, int rank) {
-    Sums sum;
-    sum.wires.assign(cluster_.tiers.size(), 0);
-    std::map<std::pair<int, int>, double> count;  // passes by stage and kind
-    for (const Pass& pass : schedule.order[rank]) ++count[{schedule.placement[rank][pass.chunk], static_cast<int>(pass.kind)}];
-    for (const auto& [which, times] : count) {
-      const PassBound& bound = stages[which.first][static_cast<std::size_t>(which.second)];
-      for (std::size_t t = 0; t < bound.wires.size(); ++t) sum.wires[t] += times * bound.wires[t];
-      for (std::size_t i = 0; i < sum.streams.size(); ++i) sum.streams[i] += times * bound.streams[i];
-    }
-    add_states(sum, plan, layout, blocks, stage_blocks, schedule, s, rank);
-    return sum;
-  }
-
-  void add_states(Sums& sum, const ParallelPlan& plan, Layout& layout, const BlockSet& blocks,
-                  const std::vector<std::vector<int>>& stage_blocks, const Schedule& schedule, const States& s, int rank) {
+  // After a rank's last compute: reductions that wait for it and the pass over its gradients; when these are over on all
+  // ranks (their norm is of the whole model), the optimizer and the gather of the new parameters.
+  void consider_schedule(StepBound& bound, const ParallelPlan& plan, const Order& order, const States& states) const {
     const Parallel& p = plan.parallel;
-    CallBound reduced{0, sum.wires}, gathered{0, std::vector<double>(sum.wires.size(), 0)};
-    std::fill(reduced.wires.begin(), reduced.wires.end(), 0);
-    for (std::size_t chunk = 0; chunk < schedule.placement[rank].size(); ++chunk) {
-      double forwards = 0, input_gradients = 0, gradients = 0;  // passes of the chunk
-      for (const Pass& pass : schedule.order[rank]) {
-        if (pass.chunk != static_cast<int>(chunk)) continue;
-        forwards += pass.kind == PassKind::forward;
-        input_gradients += pass.kind == PassKind::backward || pass.kind == PassKind::input_gradient;
-        gradients += pass.kind == PassKind::backward || pass.kind == PassKind::weight_gradient;
+    const Schedule& schedule = order.passes->schedule;
+    const bool each = p.reduces_each_microbatch();
+    const bool late = (states.layout.copies > 1 || plan.overlap.reduce == Overlap::Reduce::at_end) && !each;
+    const bool gathers = (p.zero == 1 || p.zero == 2) && plan.overlap.parameters == Overlap::Parameters::at_end;
+    double all_reduced = 0, slowest_end = 0;
+    for (int rank = 0; rank < schedule.ranks(); ++rank) {
+      double dense = 0, expert = 0;
+      for (const int stage : schedule.placement[rank]) {
+        dense += order.parameters[stage].dense;
+        expert += order.parameters[stage].expert;
       }
+      const double cut = dense / states.layout.dense_shards + expert / states.layout.expert_shards;
+      const double own = p.zero > 0 ? cut : dense + expert;
+      const double reduction = states.reduction.dense * dense + states.reduction.expert * expert;
+      const RankEnds& ends = order.ends[rank];
+      double reduced = ends.end + (late ? reduction : 0);
+      if (!late) {
+        // The last pass ends with its stage's first block, whose gradients are reduced after that.
+        const BlockParameters& first = order.first[schedule.placement[rank][schedule.order[rank].back().chunk]];
+        reduced += states.reduction.dense * first.dense + states.reduction.expert * first.expert;
+        // Gradients that are reduced once: a chunk's in its last pass.
+        if (!each) reduced = std::max(reduced, ends.last_gradients + reduction);
+      }
+      if (plan.clip_gradients) reduced += seconds_of_kernel(plan, memory_kernel(own * bytes_per_element(plan.precision.gradients)));
+      const double end = optimizer(plan, own, dense + expert) +
+                         (gathers ? states.gather.dense * dense + states.gather.expert * expert : 0);
+      consider(bound, reduced + end, "schedule");
+      all_reduced = std::max(all_reduced, reduced);
+      slowest_end = std::max(slowest_end, end);
+    }
+    if (plan.clip_gradients) consider(bound, all_reduced + slowest_end, "schedule");
+  }
+
+  void consider_states(StepBound& bound, const ParallelPlan& plan, const Order& order, const States& states, int rank) const {
+    const Parallel& p = plan.parallel;
+    const std::vector<int>& placement = order.passes->schedule.placement[rank];
+    double reduce_dense = 0, reduce_expert = 0, gather_dense = 0, gather_expert = 0;  // parameters, as often as they travel
+    for (std::size_t chunk = 0; chunk < placement.size(); ++chunk) {
+      const auto passes = [&](PassKind kind) { return order.passes->chain.count(rank, chunk, kind); };
+      const double forwards = passes(PassKind::forward);
+      const double input_gradients = passes(PassKind::backward) + passes(PassKind::input_gradient);
+      const double gradients = passes(PassKind::backward) + passes(PassKind::weight_gradient);
       const double reductions = p.reduces_each_microbatch() ? gradients : 1;
       double gathers = p.zero == 1 || p.zero == 2 ? 1 : 0;
       if (p.zero == 3) gathers = p.reshard_after_forward ? forwards + input_gradients : p.pipeline > 1 ? 1 : forwards;
-      for (const int b : stage_blocks[schedule.placement[rank][chunk]]) {
-        const BlockParameters& parameters = blocks.list.block(b).parameters;
-        add(reduced, reduction(plan, layout, parameters, s), reductions);
-        if (gathers > 0) add(gathered, gather(plan, layout, parameters, s), gathers);
-      }
+      const BlockParameters& parameters = order.parameters[placement[chunk]];
+      reduce_dense += reductions * parameters.dense;
+      reduce_expert += reductions * parameters.expert;
+      gather_dense += gathers * parameters.dense;
+      gather_expert += gathers * parameters.expert;
     }
-    sum.reduce = reduced.seconds;
-    sum.gather = gathered.seconds;
-    for (std::size_t t = 0; t < sum.wires.size(); ++t) sum.wires[t] += reduced.wires[t] + gathered.wires[t];
+    consider(bound, states.reduction.dense * reduce_dense + states.reduction.expert * reduce_expert, "reduce");
+    consider(bound, states.gather.dense * gather_dense + states.gather.expert * gather_expert, "gather");
+    for (std::size_t t = 0; t < cluster_.tiers.size(); ++t) {
+      consider(bound, order.rank_wires[rank][t] + states.reduction.dense_wires[t] * reduce_dense + states.reduction.expert_wires[t] * reduce_expert +
+                          states.gather.dense_wires[t] * gather_dense + states.gather.expert_wires[t] * gather_expert,
+               cluster_.tiers[t]);
+    }
   }
 
   const ModelSpec& model_;
   const ClusterSpec& cluster_;
-  GroupBounds groups_, state_groups_;
+  GroupBounds groups_;
+  StateBounds states_;
   double speed_;
   std::optional<ParallelPlan> shared_;
-  std::map<std::string, Layout> layouts_;
+  std::map<std::array<int, 4>, double> message_per_byte_;  // pipeline's stride and size, from, to
   std::map<std::string, BlockSet> blocks_;
-  std::map<std::string, Passes> passes_;
-  std::map<std::string, GroupBound> state_calls_;
-  std::map<std::string, std::vector<double>> ends_;
+  std::map<std::string, std::unique_ptr<Passes>> passes_;
+  std::size_t passes_held_ = 0;
+  std::map<std::string, Order> orders_;
 };
 
 Bounds::Bounds(const ModelSpec& model, const ClusterSpec& cluster) : parts_(std::make_unique<Parts>(model, cluster)) {}
@@ -552,5 +529,6 @@ Bounds::~Bounds() = default;
 StepBound Bounds::of(const ParallelPlan& plan) { return parts_->of(plan); }
 StepBound Bounds::least(const ParallelPlan& plan) { return parts_->least(plan); }
 StepBound Bounds::least_with_wires(const ParallelPlan& plan) { return parts_->least_with_wires(plan); }
+StepBound Bounds::least_of_passes(const ParallelPlan& plan, bool pairs) { return parts_->least_of_passes(plan, pairs); }
 
 }  // namespace stepsim

@@ -47,6 +47,10 @@ class Bounds {
   // The same with a longer look: collectives that nothing hides, and what the wires carry. No less than least().
   StepBound least_with_wires(const ParallelPlan& plan);
 
+  // Of all plans that differ from `plan` only in schedule, virtual stages and ZeRO stage. `pairs`: whether of those
+  // schedules whose overlapped pairs the plan runs interleaved; else of the others. Memory as least() has it.
+  StepBound least_of_passes(const ParallelPlan& plan, bool pairs);
+
  private:
   class Parts;
   std::unique_ptr<Parts> parts_;

@@ -98,10 +98,10 @@ class Conductor {
     int shown = 0;
     for (std::size_t r = 0; r < ranks_.size() && shown < 8; ++r) {
       const Layout& layout = layouts_[graph_.ranks[r].program];
-      for (std::size_t s = 0; s < layout.ops.size() && shown < 8; ++s) {
+      for (std::size_t s = 0; s < layout.streams.size() && shown < 8; ++s) {
         const StreamState& stream = ranks_[r].streams[s];
-        if (stream.done >= static_cast<std::int32_t>(layout.ops[s].size())) continue;
-        text += fmt::format("\n  {}{}", name_of(graph_, static_cast<RankId>(r), layout.ops[s][stream.done]),
+        if (stream.done >= static_cast<std::int32_t>(layout.streams[s].size())) continue;
+        text += fmt::format("\n  {}{}", name_of(graph_, static_cast<RankId>(r), layout.streams[s][stream.done].op),
                             stream.busy ? " (waits for the other members)" : "");
         ++shown;
       }
@@ -110,13 +110,26 @@ class Conductor {
   }
 
  private:
-  struct Layout {                              // of a program
-    std::vector<std::vector<std::int32_t>> ops;  // [stream] op indices in order
-    std::vector<std::int32_t> position;          // [op] place in its stream
+  // What is asked of an op again and again, in the order in which it is asked.
+  struct Wait {
+    std::int16_t stream;  // has to have ended ...
+    std::int32_t until;   // ... so many ops
+  };
+  struct Step {
+    double seconds;  // of compute and delays
+    std::int32_t op;
+    std::int32_t first_wait, last_wait;
+    std::int16_t slot, sms;
+    OpKind kind;
+  };
+  struct Layout {                           // of a program
+    std::vector<std::vector<Step>> streams;  // in order
+    std::vector<Wait> waits;
   };
   struct StreamState {
     std::int32_t done = 0;
     bool busy = false;
+    std::int32_t met = 0;  // of the head's waits, so many are known to be over
   };
   struct RankState {
     std::vector<StreamState> streams;
@@ -131,6 +144,8 @@ class Conductor {
   struct Ready {
     RankId rank;
     std::int32_t op;
+    std::int16_t sms;
+    std::uint8_t stream;
   };
   struct GroupState {
     std::vector<Ready> ready;
@@ -143,11 +158,23 @@ class Conductor {
 
   static Layout lay_out(const Program& program) {
     Layout layout;
-    layout.ops.resize(program.streams.size());
+    layout.streams.resize(program.streams.size());
+    std::vector<std::int32_t> position;  // [op] place in its stream
+    std::vector<std::int32_t> until(program.streams.size(), 0);
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
-      auto& stream = layout.ops[program.ops[i].stream];
-      layout.position.push_back(static_cast<std::int32_t>(stream.size()));
-      stream.push_back(static_cast<std::int32_t>(i));
+      const Op& op = program.ops[i];
+      auto& stream = layout.streams[op.stream];
+      position.push_back(static_cast<std::int32_t>(stream.size()));
+      Step step{op.seconds, static_cast<std::int32_t>(i), static_cast<std::int32_t>(layout.waits.size()), 0, op.slot, op.sms, op.kind};
+      // Of each stream the last op counts; its own stream goes in order anyway.
+      for (const std::int32_t before : op.after) until[program.ops[before].stream] = std::max(until[program.ops[before].stream], position[before] + 1);
+      for (const std::int32_t before : op.after) {
+        const std::uint8_t other = program.ops[before].stream;
+        if (until[other] > 0 && other != op.stream) layout.waits.push_back({other, until[other]});
+        until[other] = 0;
+      }
+      step.last_wait = static_cast<std::int32_t>(layout.waits.size());
+      stream.push_back(step);
     }
     return layout;
   }
@@ -172,54 +199,56 @@ class Conductor {
   }
 
   void try_start(RankId r, std::uint8_t s) {
-    StreamState& stream = ranks_[r].streams[s];
+    auto& streams = ranks_[r].streams;
+    StreamState& stream = streams[s];
+    if (stream.busy) return;
     const Layout& layout = layout_of(r);
-    if (stream.busy || stream.done >= static_cast<std::int32_t>(layout.ops[s].size())) return;
-    const std::int32_t index = layout.ops[s][stream.done];
-    const Op& op = program_of(r).ops[index];
-    for (const std::int32_t before : op.after) {
-      if (ranks_[r].streams[program_of(r).ops[before].stream].done <= layout.position[before]) return;
+    if (stream.done >= static_cast<std::int32_t>(layout.streams[s].size())) return;
+    const Step& step = layout.streams[s][stream.done];
+    for (; step.first_wait + stream.met < step.last_wait; ++stream.met) {
+      const Wait& wait = layout.waits[step.first_wait + stream.met];
+      if (streams[wait.stream].done < wait.until) return;
     }
+    stream.met = 0;
     stream.busy = true;
     const double now = clock_.now();
-    span(r, index) = {now, now, now};
-    switch (op.kind) {
-      case OpKind::compute: start_compute(r, index); break;
+    span(r, step.op) = {now, now, now};
+    switch (step.kind) {
+      case OpKind::compute: start_compute(r, step); break;
       case OpKind::delay:
-        if (op.seconds > 0) {
-          clock_.at(op.seconds, {Event::Kind::delay_done, s, 0, r});
+        if (step.seconds > 0) {
+          clock_.at(step.seconds, {Event::Kind::delay_done, s, 0, r});
         } else {
           finish(r, s);
         }
         break;
-      case OpKind::transfer: arrive(r, index, graph_.ranks[r].slots[op.slot]); break;
+      case OpKind::transfer: arrive({r, step.op, step.sms, s}, graph_.ranks[r].slots[step.slot]); break;
     }
   }
 
   // The head of stream s of rank r is done.
   void finish(RankId r, std::uint8_t s) {
     StreamState& stream = ranks_[r].streams[s];
-    const std::int32_t index = layout_of(r).ops[s][stream.done];
-    span(r, index).end = clock_.now();
+    const Step& step = layout_of(r).streams[s][stream.done];
+    span(r, step.op).end = clock_.now();
     end_ = std::max(end_, clock_.now());
-    if (program_of(r).ops[index].kind == OpKind::compute) ranks_[r].left = 0;
+    if (step.kind == OpKind::compute) ranks_[r].left = 0;
     ++stream.done;
     stream.busy = false;
     ++finished_;
     enqueue(r);
   }
 
-  void start_compute(RankId r, std::int32_t index) {
-    const Op& op = program_of(r).ops[index];
+  void start_compute(RankId r, const Step& step) {
     RankState& rank = ranks_[r];
-    const double seconds = op.seconds * jitter_factor(graph_.jitter.compute_sigma, graph_.jitter.seed, r, index);
+    const double seconds = step.seconds * jitter_factor(graph_.jitter.compute_sigma, graph_.jitter.seed, r, step.op);
     if (!(seconds > 0)) return finish(r, 0);
     if (graph_.sms == 0 && graph_.ranks[r].speed_changes.empty()) {
       return clock_.at(seconds / rank.pace, {Event::Kind::compute_done, 0, 0, r});
     }
     rank.left = seconds;
     rank.since = clock_.now();
-    rank.speed = rank.pace * speed_with_held(op, rank.held_sms);
+    rank.speed = rank.pace * speed_with_held(program_of(r).ops[step.op], rank.held_sms);
     rank.timer = clock_.at_cancellable(seconds / rank.speed, {Event::Kind::compute_done, 0, 0, r});
   }
 
@@ -227,7 +256,7 @@ class Conductor {
   void take_up_speed(RankId r) {
     RankState& rank = ranks_[r];
     if (rank.left <= 0) return;
-    const Op& op = program_of(r).ops[layout_of(r).ops[0][rank.streams[0].done]];
+    const Op& op = program_of(r).ops[layout_of(r).streams[0][rank.streams[0].done].op];
     const double now = clock_.now();
     const double speed = rank.pace * speed_with_held(op, rank.held_sms);
     if (speed == rank.speed) return;
@@ -252,16 +281,16 @@ class Conductor {
     take_up_speed(r);
   }
 
-  void arrive(RankId r, std::int32_t op, GroupId g) {
+  void arrive(const Ready& last, GroupId g) {
     GroupState& state = groups_[g];
-    state.ready.push_back({r, op});
+    state.ready.push_back(last);
     if (state.ready.size() < graph_.groups[g].endpoints.size()) return;
     const double now = clock_.now();
     for (const Ready& member : state.ready) {
       span(member.rank, member.op).start = now;
-      hold_sms(member.rank, program_of(member.rank).ops[member.op].sms);
+      hold_sms(member.rank, member.sms);
     }
-    const Op& call = program_of(r).ops[op];
+    const Op& call = program_of(last.rank).ops[last.op];
     const auto& parts = graph_.groups[g].patterns[call.pattern].parts;
     state.jitter = jitter_factor(graph_.jitter.communication_sigma, graph_.jitter.seed, ~static_cast<std::uint64_t>(g), state.calls++);
     state.parts_left = static_cast<int>(parts.size());
@@ -321,9 +350,8 @@ class Conductor {
     std::vector<Ready> members;
     members.swap(groups_[g].ready);
     for (const Ready& member : members) {
-      const Op& op = program_of(member.rank).ops[member.op];
-      hold_sms(member.rank, -op.sms);
-      finish(member.rank, op.stream);
+      hold_sms(member.rank, -member.sms);
+      finish(member.rank, member.stream);
     }
     members.clear();
     members.swap(groups_[g].ready);  // keeps the capacity

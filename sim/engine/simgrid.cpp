@@ -1,8 +1,8 @@
 // Links are shared by max-min fairness: the only file that sees SimGrid.
 //
-// SimGrid is given only what is running: compute ops and latencies are kernel timers, and a part of a collective is one
-// Comm over all its links (a route that lists each link once a leg). A part that has all its links to itself moves at a
-// known rate, so it starts as a timer and becomes a Comm only when another part wants one of its links.
+// SimGrid is given only what shares links: a part of a collective is one Comm over all its links (a route that lists each
+// link once a leg). A part that has all its links to itself moves at a known rate, so it starts as an event like compute
+// ops and latencies, and becomes a Comm only when another part wants one of its links.
 //
 // Settings: CM02 without TCP window and cross traffic takes capacity and bytes as they are; latencies of links are zero
 // here, since plain CM02 shares a link in inverse proportion to route latency, and are paid before the bytes move.
@@ -11,7 +11,9 @@
 
 #include <cmath>
 #include <memory>
+#include <queue>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "sim/engine/child.hpp"
 #include "sim/engine/conductor.hpp"
@@ -83,9 +85,11 @@ class Network {
   std::vector<sg::Link*> links_;
 };
 
+// Own events wait in a heap, ties in order of creation. While nothing is shared the clock runs by itself; SimGrid is
+// woken for Comms, and while there are some it leads and an alarm calls the next own event.
 class SimgridClock : public Movers<SimgridClock> {
  public:
-  using Handle = Timer*;
+  using Handle = std::uint64_t;
 
   SimgridClock(const StepGraph& graph, RouteTable& table, Network& network)
       : Movers(graph, table), network_(network), moving_on_(graph.links.size(), 0), alone_on_(graph.links.size(), -1) {
@@ -94,22 +98,84 @@ class SimgridClock : public Movers<SimgridClock> {
 
   void set_handler(std::function<void(const Event&)> handler) { handler_ = std::move(handler); }
 
-  double now() const { return sg::Engine::get_clock(); }
-  void at(double seconds, const Event& event) { at_cancellable(seconds, event); }
-  Handle at_cancellable(double seconds, const Event& event) {
-    return Timer::set(now() + seconds, [this, event] { handler_(event); });
+  double now() const { return now_; }
+  void at(double seconds, const Event& event) { push(now_ + seconds, {event, -1}); }
+  Handle at_cancellable(double seconds, const Event& event) { return push(now_ + seconds, {event, -1}); }
+  void cancel(Handle& handle) { cancelled_.insert(handle); }
+
+  // Events as far as they come without SimGrid; then SimGrid is set to call again.
+  void advance() {
+    for (;;) {
+      if (!pending_.empty() && !start_pending()) return;
+      drop_cancelled();
+      if (heap_.empty()) return;
+      const double date = heap_.top().date;
+      if (!shared_.empty() && date > now_) return set_alarm(date);
+      const What what = heap_.top().what;
+      heap_.pop();
+      if (date > now_) now_ += date - now_;
+      handler_(what.mover < 0 ? what.event : arrived(what.mover));
+    }
   }
-  void cancel(Handle& handle) { handle->remove(); }
 
  private:
   friend class Movers<SimgridClock>;
 
-  // How a part moves: alone as a timer at a known rate, or as a Comm.
+  struct What {
+    Event event;
+    int mover;  // that has its links alone, whose last byte arrives; -1: an event
+  };
+  struct Entry {
+    double date;
+    std::uint64_t sequence;
+    What what;
+    bool operator<(const Entry& o) const { return date != o.date ? date > o.date : sequence > o.sequence; }
+  };
+  // How a part moves: alone at a known rate, or as a Comm.
   struct Motion {
-    Timer* timer = nullptr;
+    bool alone = false;
+    Handle arrival = 0;
     double rate = 0, since = 0;
     sg::CommPtr comm;
   };
+
+  Handle push(double date, const What& what) {
+    heap_.push({date, next_entry_, what});
+    return next_entry_++;
+  }
+
+  void drop_cancelled() {
+    while (!cancelled_.empty() && !heap_.empty() && cancelled_.erase(heap_.top().sequence) > 0) heap_.pop();
+  }
+
+  // SimGrid's clock must come here before a Comm can start. It adds differences, which is exact where its time at most
+  // doubles. false: it will call.
+  bool start_pending() {
+    const double behind = sg::Engine::get_clock();
+    if (behind < now_) {
+      const double next = behind > 0 ? std::min(now_, 2 * behind) : now_;
+      Timer::set(next, [this, next] {
+        if (next == now_) now_ = sg::Engine::get_clock();
+        advance();
+      });
+      return false;
+    }
+    std::vector<int> starting;
+    starting.swap(pending_);
+    for (const int index : starting) start_shared(index);
+    return true;
+  }
+
+  void set_alarm(double date) {
+    if (alarm_ != nullptr && alarm_date_ == date) return;
+    if (alarm_ != nullptr) alarm_->remove();
+    alarm_date_ = date;
+    alarm_ = Timer::set(date, [this] {
+      alarm_ = nullptr;
+      now_ = sg::Engine::get_clock();
+      advance();
+    });
+  }
 
   void begin(int index) {
     motions_.resize(movers().size());
@@ -125,15 +191,26 @@ class SimgridClock : public Movers<SimgridClock> {
   void begin_alone(int index) {
     const Route& route = route_at(index);
     for (const LinkId l : route.links) alone_on_[l] = index;
+    motions_[index].alone = true;
     motions_[index].rate = route.rate;
-    motions_[index].since = now();
-    motions_[index].timer = Timer::set(now() + movers()[index].left / route.rate, [this, index] {
-      leave(index);
-      handler_(finish(index));
-    });
+    motions_[index].since = now_;
+    motions_[index].arrival = push(now_ + movers()[index].left / route.rate, {{}, index});
+  }
+
+  Event arrived(int index) {
+    leave(index);
+    return finish(index);
   }
 
   void begin_shared(int index) {
+    if (sg::Engine::get_clock() < now_) {
+      pending_.push_back(index);
+    } else {
+      start_shared(index);
+    }
+  }
+
+  void start_shared(int index) {
     const auto parts = std::llround(movers()[index].left * route_at(index).divisor * kPartsOfAByte);
     const Network::Ends& ends = network_.ends(movers()[index].route);
     sg::CommPtr comm = sg::Comm::sendto_init(ends.from, ends.to);
@@ -151,23 +228,23 @@ class SimgridClock : public Movers<SimgridClock> {
 
   double halt_alone(int index) {
     Motion& motion = motions_[index];
-    motion.timer->remove();
-    motion.timer = nullptr;
+    cancel(motion.arrival);
+    motion.alone = false;
     for (const LinkId l : route_at(index).links) alone_on_[l] = -1;
-    return std::max(movers()[index].left - motion.rate * (now() - motion.since), 0.0);
+    return std::max(movers()[index].left - motion.rate * (now_ - motion.since), 0.0);
   }
 
   double halt(int index) {
     Motion& motion = motions_[index];
-    double left = 0;
-    if (motion.timer != nullptr) {
+    double left = movers()[index].left;
+    if (motion.alone) {
       left = halt_alone(index);
-    } else {
+    } else if (std::erase(pending_, index) == 0) {
       left = motion.comm->get_remaining() / (route_at(index).divisor * kPartsOfAByte);
       shared_.erase(motion.comm.get());
       motion.comm->cancel();
-      if (now() > halted_at_) halted_.clear();  // their callbacks have come
-      halted_at_ = now();
+      if (now_ > halted_at_) halted_.clear();  // their callbacks have come
+      halted_at_ = now_;
       halted_.push_back(std::move(motion.comm));
     }
     leave(index);
@@ -176,9 +253,7 @@ class SimgridClock : public Movers<SimgridClock> {
 
   // A Comm never goes faster than the slowest link of its route did when it started: one whose link becomes faster has
   // to start again.
-  bool feels_change(int index, double before, double after) const {
-    return motions_[index].timer == nullptr && after <= before;
-  }
+  bool feels_change(int index, double before, double after) const { return !motions_[index].alone && after <= before; }
   void capacity_changed(LinkId link, double capacity) {
     if (capacity > 0) network_.set_capacity(link, capacity);
   }
@@ -187,11 +262,13 @@ class SimgridClock : public Movers<SimgridClock> {
     finished_.clear();  // never the activity whose callback this is
     const auto it = shared_.find(&activity);
     if (it == shared_.end()) return;
+    now_ = sg::Engine::get_clock();
     const int index = it->second;
     shared_.erase(it);
     finished_.push_back(std::move(motions_[index].comm));
-    leave(index);
-    handler_(finish(index));
+    handler_(arrived(index));
+    drop_cancelled();
+    if (!heap_.empty()) set_alarm(heap_.top().date);
   }
 
   void leave(int index) {
@@ -199,14 +276,21 @@ class SimgridClock : public Movers<SimgridClock> {
       --moving_on_[l];
       if (alone_on_[l] == index) alone_on_[l] = -1;
     }
-    motions_[index].timer = nullptr;
+    motions_[index].alone = false;
   }
 
   Network& network_;
   std::function<void(const Event&)> handler_;
-  std::vector<int> moving_on_;  // [link] parts moving over it
-  std::vector<int> alone_on_;   // [link] the part that has it alone, as a timer
+  double now_ = 0;
+  std::priority_queue<Entry> heap_;
+  std::uint64_t next_entry_ = 0;
+  std::unordered_set<Handle> cancelled_;
+  Timer* alarm_ = nullptr;  // SimGrid's, for the next own event
+  double alarm_date_ = 0;
+  std::vector<int> moving_on_;   // [link] parts moving over it
+  std::vector<int> alone_on_;    // [link] the part that has it alone
   std::vector<Motion> motions_;  // [mover]
+  std::vector<int> pending_;     // movers that start as Comms as soon as SimGrid's clock is here
   std::unordered_map<const sg::Activity*, int> shared_;
   std::vector<sg::CommPtr> finished_, halted_;  // held until their callbacks are over
   double halted_at_ = 0;
@@ -230,6 +314,7 @@ void simulate(const StepGraph& graph, Span* spans, double* end, double* carried)
   Conductor<SimgridClock> conductor(graph, clock, spans);
   clock.set_handler([&](const Event& event) { conductor.handle(event); });
   conductor.start();
+  clock.advance();
   engine.run();
   conductor.require_finished();
   *end = conductor.end();

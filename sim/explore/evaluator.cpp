@@ -46,14 +46,15 @@ void Evaluator::warm(const Request& request) {
   }
 }
 
-Evaluated Evaluator::evaluate(const Request& request, KeyText* key) {
+template <class RowOf>
+Evaluated Evaluator::evaluate(const Request& request, KeyText* key, bool brief, const RowOf& row_of) {
   Evaluated result;
   try {
     const Inputs inputs = load(request, &cache_);
-    result.key = keys_.key_of(inputs, options_, request.home);
+    result.key = keys_.key_of(inputs, options_, request.home, brief);
     if (key != nullptr) result.key.copy(key->data(), key->size() - 1);
     result.known = known_.contains(result.key) || (claims_ != nullptr && !claims_->claim(result.key));
-    if (!result.known) result.row = row_of(simulate(inputs, options_).report);
+    if (!result.known) row_of(inputs, result);
   } catch (const InputError& e) {
     // With its files as they are: corrected, it is another point. Reading it again costs little.
     if (result.key.empty()) result.key = key_of_text(words_of(request) + "\n" + e.what());
@@ -63,6 +64,18 @@ Evaluated Evaluator::evaluate(const Request& request, KeyText* key) {
     result.row = not_done(Ending::failed, e.what());
   }
   return result;
+}
+
+Evaluated Evaluator::evaluate(const Request& request, KeyText* key) {
+  return evaluate(request, key, false, [this](const Inputs& inputs, Evaluated& result) { result.row = row_of(simulate(inputs, options_).report); });
+}
+
+Evaluated Evaluator::evaluate_brief(const Request& request, double limit_s) {
+  return evaluate(request, nullptr, true, [this, limit_s](const Inputs& inputs, Evaluated& result) {
+    const std::optional<Report> report = brief_report(inputs, options_, limit_s);
+    result.bounded = !report;
+    if (report) result.row = brief_row_of(*report);
+  });
 }
 
 std::string pack(const Evaluated& e) {
@@ -76,7 +89,7 @@ std::string pack(const Evaluated& e) {
       cells.push_back(nullptr);
     }
   }
-  const nlohmann::json head{{"key", e.key},     {"known", e.known}, {"ending", static_cast<int>(e.row.ending)},
+  const nlohmann::json head{{"key", e.key},     {"known", e.known}, {"bounded", e.bounded}, {"ending", static_cast<int>(e.row.ending)},
                             {"error", e.row.error}, {"cells", cells}};
   return head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" + e.row.report;
 }
@@ -87,6 +100,7 @@ Evaluated unpack(const std::string& text) {
   Evaluated e;
   e.key = head["key"];
   e.known = head["known"];
+  e.bounded = head["bounded"];
   e.row.ending = static_cast<Ending>(head["ending"].get<int>());
   e.row.error = head["error"];
   for (const auto& cell : head["cells"]) {

@@ -25,6 +25,7 @@ class Claims {
 
 struct Evaluated {
   std::string key;
+  bool bounded = false;  // evaluate_brief: takes more than the limit; `row` is empty
   bool known = false;  // in the store, or taken on by another worker: `row` is empty
   Row row;
 
@@ -44,8 +45,13 @@ class Evaluator {
   void warm(const Request& request);
   // `key` is written as soon as it is known, so that a crash can be told whose it was.
   Evaluated evaluate(const Request& request, KeyText* key = nullptr);
+  // Time and memory alone (brief_report), under a key of its own.
+  Evaluated evaluate_brief(const Request& request, double limit_s);
 
  private:
+  template <class RowOf>
+  Evaluated evaluate(const Request& request, KeyText* key, bool brief, const RowOf& row_of);
+
   Options options_;
   std::set<std::string> known_;
   Claims* claims_;

@@ -86,13 +86,14 @@ const std::string& KeyMaker::hash_of_file(const std::string& path) {
   return it->second;
 }
 
-std::string KeyMaker::key_of(const Inputs& in, const Options& options, const std::string& home) {
+std::string KeyMaker::key_of(const Inputs& in, const Options& options, const std::string& home, bool brief) {
   Hash hash;
   hash.text(program_version());
   hash.text(options.engine);
   hash.number(static_cast<double>(options.detail));
   hash.number(options.fold ? 1 : 0);
   hash.number(options.elasticities ? 1 : 0);
+  hash.number(brief ? 1 : 0);
   std::vector<std::string> paths;
   for (const auto& [what, path] : in.files) paths.push_back(path);
   for (const Explained& e : in.explained) {

@@ -19,8 +19,8 @@ const std::string& program_version();
 // the scenario leaves them.
 class KeyMaker {
  public:
-  // `home`: the folder of the shipped files.
-  std::string key_of(const Inputs& inputs, const Options& options, const std::string& home);
+  // `home`: the folder of the shipped files. `brief`: of a point whose time and memory alone are asked for.
+  std::string key_of(const Inputs& inputs, const Options& options, const std::string& home, bool brief = false);
 
  private:
   const std::string& hash_of_file(const std::string& path);

@@ -21,29 +21,29 @@ double peak_memory(const Report& r) {
 
 const std::vector<RowColumn>& row_columns() {
   static const std::vector<RowColumn> table = {
-      {"model", true, [](const Report& r) -> Cell { return r.inputs.model; }},
-      {"cluster", true, [](const Report& r) -> Cell { return r.inputs.cluster; }},
-      {"plan", true, [](const Report& r) -> Cell { return r.inputs.plan; }},
-      {"scenario", true, [](const Report& r) -> Cell { return r.inputs.scenario; }},
-      {"parallelism", true, [](const Report& r) -> Cell { return r.inputs.parallelism; }},
-      {"schedule", true, [](const Report& r) -> Cell { return r.inputs.schedule; }},
-      {"gpus", false, [](const Report& r) -> Cell { return static_cast<double>(r.inputs.gpus); }},
-      {"step_time_s", false, [](const Report& r) -> Cell { return r.step_time_s; }},
-      {"tokens_per_step", false, [](const Report& r) -> Cell { return r.facts.tokens_per_step; }},
-      {"tokens_per_s_per_gpu", false, [](const Report& r) -> Cell { return tokens_per_second_per_gpu(r); }},
-      {"mfu", false, [](const Report& r) -> Cell { return model_utilisation(r); }},
-      {"hfu", false, [](const Report& r) -> Cell { return hardware_utilisation(r); }},
-      {"compute_share", false, [](const Report& r) -> Cell { return mean_shares(r).compute; }},
-      {"exposed_communication_share", false, [](const Report& r) -> Cell { return mean_shares(r).exposed; }},
-      {"wait_share", false, [](const Report& r) -> Cell { return mean_shares(r).wait; }},
-      {"bubble_share", false, [](const Report& r) -> Cell { return mean_shares(r).bubble; }},
-      {"peak_memory_bytes", false, [](const Report& r) -> Cell { return peak_memory(r); }},
-      {"fits", false, [](const Report& r) -> Cell { return fits_in_memory(r) ? 1.0 : 0.0; }},
-      {"roofline_bound", true, [](const Report& r) -> Cell { return r.roofline.bound; }},
-      {"roofline_compute_s", false, [](const Report& r) -> Cell { return r.roofline.compute_s; }},
-      {"roofline_wire_s", false, [](const Report& r) -> Cell { return largest_wire(r).seconds; }},
-      {"bound", true, [](const Report& r) -> Cell { return r.verdict.bound; }},
-      {"bound_by", true, [](const Report& r) -> Cell { return bound_by(r); }},
+      {"model", true, true, [](const Report& r) -> Cell { return r.inputs.model; }},
+      {"cluster", true, true, [](const Report& r) -> Cell { return r.inputs.cluster; }},
+      {"plan", true, true, [](const Report& r) -> Cell { return r.inputs.plan; }},
+      {"scenario", true, true, [](const Report& r) -> Cell { return r.inputs.scenario; }},
+      {"parallelism", true, true, [](const Report& r) -> Cell { return r.inputs.parallelism; }},
+      {"schedule", true, true, [](const Report& r) -> Cell { return r.inputs.schedule; }},
+      {"gpus", false, true, [](const Report& r) -> Cell { return static_cast<double>(r.inputs.gpus); }},
+      {"step_time_s", false, true, [](const Report& r) -> Cell { return r.step_time_s; }},
+      {"tokens_per_step", false, true, [](const Report& r) -> Cell { return r.facts.tokens_per_step; }},
+      {"tokens_per_s_per_gpu", false, true, [](const Report& r) -> Cell { return tokens_per_second_per_gpu(r); }},
+      {"mfu", false, true, [](const Report& r) -> Cell { return model_utilisation(r); }},
+      {"hfu", false, true, [](const Report& r) -> Cell { return hardware_utilisation(r); }},
+      {"compute_share", false, false, [](const Report& r) -> Cell { return mean_shares(r).compute; }},
+      {"exposed_communication_share", false, false, [](const Report& r) -> Cell { return mean_shares(r).exposed; }},
+      {"wait_share", false, false, [](const Report& r) -> Cell { return mean_shares(r).wait; }},
+      {"bubble_share", false, false, [](const Report& r) -> Cell { return mean_shares(r).bubble; }},
+      {"peak_memory_bytes", false, true, [](const Report& r) -> Cell { return peak_memory(r); }},
+      {"fits", false, true, [](const Report& r) -> Cell { return fits_in_memory(r) ? 1.0 : 0.0; }},
+      {"roofline_bound", true, false, [](const Report& r) -> Cell { return r.roofline.bound; }},
+      {"roofline_compute_s", false, false, [](const Report& r) -> Cell { return r.roofline.compute_s; }},
+      {"roofline_wire_s", false, false, [](const Report& r) -> Cell { return largest_wire(r).seconds; }},
+      {"bound", true, false, [](const Report& r) -> Cell { return r.verdict.bound; }},
+      {"bound_by", true, false, [](const Report& r) -> Cell { return bound_by(r); }},
   };
   return table;
 }
@@ -75,6 +75,12 @@ Row row_of(Report report) {
     json["engine"].erase("peak_rss_bytes");
   }
   row.report = json.dump();
+  return row;
+}
+
+Row brief_row_of(const Report& report) {
+  Row row;
+  for (const RowColumn& c : row_columns()) row.cells.push_back(c.brief ? c.of(report) : Cell{});
   return row;
 }
 

@@ -17,6 +17,7 @@ std::string to_text(const Cell& cell);                           // "" for nothi
 struct RowColumn {
   std::string_view name;
   bool is_text;
+  bool brief;  // a brief report tells it, too
   Cell (*of)(const Report&);
 };
 const std::vector<RowColumn>& row_columns();
@@ -41,6 +42,7 @@ struct Row {
 };
 
 Row row_of(Report report);
+Row brief_row_of(const Report& report);  // of brief_report(): other cells have nothing, and there is no report
 double number_in(const Row& row, std::string_view name);  // 0 where the cell is none
 
 }  // namespace stepsim

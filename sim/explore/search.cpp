@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::int32_t kListed = 2048;  // shapes at once
-constexpr int kExpansionsALeaf = 4;  // while shapes wait: good plans found early bound the others
+constexpr int kExpansionsALeaf = 16;  // while shapes wait: good plans found early bound the others
 
 struct Node {
   double bound = 0;  // of the value
@@ -57,6 +57,7 @@ class Search {
       : space_(space), own_(own), store_(store), options_(options), objective_(*find_objective(options.objective)),
         progress_(options.progress), limit_(1), evaluator_(options.simulate, store.known(true), nullptr), expander_(space) {
     for (const SearchBase& base : space.bases()) factors_.push_back(objective_.factor(base.inputs));
+    given_ = space.given();
     result_.combinations = space.combinations();
     result_.name = "search " + space.bases().front().inputs.name;
     limit_[0] = kNever;
@@ -83,7 +84,9 @@ class Search {
     }
     if (list_base_ < static_cast<std::int32_t>(space_.bases().size())) return next_list();
     if (listing_ > 0) return std::nullopt;  // the most promising shape is not known before all are
-    const bool leaf_first = since_leaf_ >= kExpansionsALeaf || shapes_.empty();
+    const bool few = result_.best.size() < static_cast<std::size_t>(options_.top);  // and so no limit yet
+    const bool leaf_first = few || since_leaf_ >= kExpansionsALeaf || shapes_.empty() ||
+                            (!leaves_.empty() && leaves_.top().bound <= shapes_.top().bound);
     if (leaf_first) {
       if (const auto leaf = pop(leaves_, 1)) {
         since_leaf_ = 0;
@@ -119,7 +122,9 @@ class Search {
     result_.illegal += listing.illegal;
     result_.too_large += listing.too_large;
     for (const Leaf& s : listing.shapes) {
-      shapes_.push({s.seconds * factors_[first.base], s.seconds, s.memory_bytes, s.by, {first.base, s.leaf, 0}});
+      // The shape of the plan that was given comes first: its plans are a measure for the others.
+      const bool given = given_ && given_->base == first.base && given_->shape == s.leaf;
+      shapes_.push({given ? 0 : s.seconds * factors_[first.base], s.seconds, s.memory_bytes, s.by, {first.base, s.leaf, 0}});
     }
   }
 
@@ -156,6 +161,11 @@ class Search {
       e.row.error = answer.text;
     } else {
       e = unpack(answer.text);
+    }
+    if (e.bounded) {
+      ++result_.bounded;
+      ++result_.bounded_by["all but contention"];
+      return;
     }
     if (e.known) {
       e.row = store_.get(e.key);
@@ -249,13 +259,14 @@ class Search {
 
   std::string work(const Task& task) {
     if (task.kind == Kind::own) return pack(evaluator_.evaluate(own_));
-    if (task.kind == Kind::simulate) return pack(evaluator_.evaluate(space_.request(task.id)));
+    const bool all = !options_.prune || options_.front;
+    const double limit_s = all ? kNever : limit_[0] / factors_[task.id.base];
+    if (task.kind == Kind::simulate) return pack(evaluator_.evaluate_brief(space_.request(task.id), limit_s));
     if (task.kind == Kind::list) {
       const std::int32_t end = std::min(task.id.shape + kListed, space_.shapes());
       return pack(expander_.list(task.id.base, task.id.shape, end));
     }
-    const bool all = !options_.prune || options_.front;
-    return pack(expander_.expand(task.id.base, task.id.shape, all ? kNever : limit_[0] / factors_[task.id.base]));
+    return pack(expander_.expand(task.id.base, task.id.shape, limit_s));
   }
 
   const SearchSpace& space_;
@@ -271,6 +282,7 @@ class Search {
   Queue shapes_, leaves_;
   std::map<PlanId, Node> leaf_nodes_;  // of leaves that were handed out
   std::vector<SearchFind> all_;
+  std::optional<PlanId> given_;
   bool asked_own_ = false;
   std::int32_t list_base_ = 0, list_shape_ = 0;  // the next shapes to list
   int listing_ = 0, since_leaf_ = 0, expanding_ = 0;

@@ -1,5 +1,7 @@
 #include "sim/explore/search_expand.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +9,13 @@
 #include "workloads/plan_schedule.hpp"
 
 namespace stepsim {
+
+Expander::Expander(const SearchSpace& space) : space_(space), bounds_(space.bases().size()) {
+  for (std::int32_t leaf = 0; leaf < space.leaves(); ++leaf) {
+    passes_part_.push_back(space.part_of_leaf(leaf, {"plan.schedule", "plan.parallel.virtual_stages"}));
+    family_part_.push_back(space.part_of_leaf(leaf, {"plan.recompute", "plan.overlap.expert"}));
+  }
+}
 
 Bounds& Expander::bounds(std::int32_t base) {
   std::unique_ptr<Bounds>& bounds = bounds_[base];
@@ -41,39 +50,93 @@ bool Expander::has_passes(const ParallelPlan& plan, const ClusterSpec& cluster, 
   return plan.passes || !plan.stage_layers.empty() || plan.parallel.pipeline * chunks <= layers + 2;
 }
 
+bool Expander::with_pairs(const ParallelPlan& plan, int microbatches) {
+  if (plan.passes) return has_pairs(*plan.passes);
+  const auto [it, fresh] = with_pairs_.try_emplace(
+      fmt::format("{} {} {} {}", plan.schedule, plan.parallel.pipeline, plan.parallel.virtual_stages, microbatches));
+  if (fresh) it->second = has_pairs(schedule_of(plan, microbatches));
+  return it->second;
+}
+
+const Expander::OfPasses& Expander::passes_of(const PlanId& id) {
+  OfPasses& of = passes_[passes_part_[id.leaf]];
+  if (of.known) return of;
+  const Inputs& in = space_.bases()[id.base].inputs;
+  const ParallelPlan plan = space_.plan(id);
+  of.known = true;
+  of.legal = has_passes(plan, in.cluster, in.model.layers);
+  of.pairs = of.legal && with_pairs(plan, static_cast<int>(microbatches_of(plan, in.cluster)));
+  return of;
+}
+
+const StepBound& Expander::family_of(const PlanId& id, bool pairs) {
+  Family& family = families_[2 * family_part_[id.leaf] + (pairs ? 1 : 0)];
+  if (!family.known) family.least = bounds(id.base).least_of_passes(space_.plan(id), pairs);
+  family.known = true;
+  return family.least;
+}
+
 Expansion Expander::expand(std::int32_t base, std::int32_t shape, double limit_s) {
   Expansion result;
   const Inputs& in = space_.bases()[base].inputs;
-  const double leaves = space_.leaves(), capacity = in.cluster.gpu.memory.value;
   const ParallelPlan plain = space_.plain_plan(base, shape);
   if (!check(in.model, in.cluster, plain, {}).empty()) {
-    result.illegal = leaves;
+    result.illegal = space_.leaves();
     return result;
   }
+  passes_.assign(space_.leaves(), {});
+  families_.assign(2 * static_cast<std::size_t>(space_.leaves()), {});
+  std::vector<bool>& repeats = repeats_[{base, plain.parallel.pipeline > 1}];
+  for (auto leaf = static_cast<std::int32_t>(repeats.size()); leaf < space_.leaves(); ++leaf) {
+    repeats.push_back(space_.leaf_repeats({base, shape, leaf}));
+  }
   for (std::int32_t leaf = 0; leaf < space_.leaves(); ++leaf) {
-    const PlanId id{base, shape, leaf};
-    const ParallelPlan plan = space_.plan(id);
-    if (space_.leaf_repeats(id)) {
+    if (repeats[leaf]) {
       ++result.repeated;
-    } else if (!has_passes(plan, in.cluster, in.model.layers)) {
-      ++result.illegal;
-    } else if (!(plan.collectives == Algorithms{}) && !check(in.model, in.cluster, plan, {}).empty()) {
-      ++result.illegal;  // a named algorithm need not fit the groups, and bounds take for granted that it does
     } else {
-      const StepBound bound = bounds(base).of(plan);
-      if (bound.memory_bytes > capacity) {
-        ++result.too_large;
-      } else if (bound.seconds > limit_s) {
-        ++result.bounded;
-        ++result.bounded_by[bound.by];
-      } else if (!check(in.model, in.cluster, plan, {}).empty()) {
-        ++result.illegal;
-      } else {
-        result.leaves.push_back({leaf, bound.seconds, bound.memory_bytes, bound.by});
-      }
+      expand_leaf({base, shape, leaf}, limit_s, result);
     }
   }
   return result;
+}
+
+// The cheapest questions first: most leaves are answered by what they share with others.
+void Expander::expand_leaf(const PlanId& id, double limit_s, Expansion& result) {
+  const Inputs& in = space_.bases()[id.base].inputs;
+  const double capacity = in.cluster.gpu.memory.value;
+  const OfPasses& passes = passes_of(id);
+  if (!passes.legal) {
+    ++result.illegal;
+    return;
+  }
+  const auto bounded = [&](const StepBound& bound) {
+    if (!(bound.seconds > limit_s)) return false;
+    ++result.bounded;
+    ++result.bounded_by[bound.by];
+    return true;
+  };
+  if (bounded(family_of(id, passes.pairs))) return;
+  const ParallelPlan plan = space_.plan(id);
+  const bool paired = plan.overlap.expert == Overlap::Policy::paired;
+  if (!passes.pairs && paired) {
+    ++result.illegal;  // as check() will have it
+    return;
+  }
+  if (passes.pairs && !paired && bounded(family_of(id, false))) return;  // its pairs run one after the other
+  if (!(plan.collectives == Algorithms{}) && !check(in.model, in.cluster, plan, {}).empty()) {
+    ++result.illegal;  // a named algorithm need not fit the groups, and bounds take for granted that it does
+    return;
+  }
+  const StepBound bound = bounds(id.base).of(plan);
+  if (bound.memory_bytes > capacity) {
+    ++result.too_large;
+  } else if (bounded(bound)) {
+    return;
+  } else if (!check(in.model, in.cluster, plan, {}).empty()) {
+    ++result.illegal;
+  } else {
+    result.leaves.push_back({id.leaf, bound.seconds, bound.memory_bytes, bound.by});
+  }
 }
 
 namespace {

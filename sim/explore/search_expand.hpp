@@ -27,7 +27,7 @@ struct Expansion {
 
 class Expander {
  public:
-  explicit Expander(const SearchSpace& space) : space_(space), bounds_(space.bases().size()) {}
+  explicit Expander(const SearchSpace& space);
 
   // Shapes from `first`, before `end`, that may hold plans which fit, each with the least of its plans. The others are
   // counted, for all their plans.
@@ -41,12 +41,33 @@ class Expander {
   Expansion expand(std::int32_t base, std::int32_t shape, double limit_s);
 
  private:
+  // What is asked once for all leaves of a shape that have the same passes.
+  struct OfPasses {
+    bool known = false;
+    bool legal = false, pairs = false;
+  };
+  // The same for leaves that recompute and overlap alike, with and without pairs.
+  struct Family {
+    bool known = false;
+    StepBound least;
+  };
+
   Bounds& bounds(std::int32_t base);
   // Whether the plan's schedule exists for its pipeline and microbatches; what builds on it may be asked then.
   bool has_passes(const ParallelPlan& plan, const ClusterSpec& cluster, int layers) const;
+  bool with_pairs(const ParallelPlan& plan, int microbatches);
+  const OfPasses& passes_of(const PlanId& id);
+  const StepBound& family_of(const PlanId& id, bool pairs);
+  void expand_leaf(const PlanId& id, double limit_s, Expansion& result);
 
   const SearchSpace& space_;
   std::vector<std::unique_ptr<Bounds>> bounds_;  // [base]
+  std::vector<std::int32_t> passes_part_, family_part_;  // [leaf]
+  std::map<std::pair<std::int32_t, bool>, std::vector<bool>> repeats_;  // [base, in a pipeline][leaf]
+  std::map<std::string, bool> with_pairs_;
+  // Of the shape at hand.
+  std::vector<OfPasses> passes_;
+  std::vector<Family> families_;
 };
 
 std::string pack(const Expander::Listing& listing);

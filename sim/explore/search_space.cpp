@@ -254,6 +254,35 @@ bool SearchSpace::leaf_repeats(const PlanId& id) const {
   });
 }
 
+std::int32_t SearchSpace::part_of_leaf(std::int32_t leaf, const std::vector<std::string_view>& keys) const {
+  std::size_t part = 0, radix = 1;
+  for (const SearchDimension& d : dimensions_) {
+    if (d.key->of_shape || std::find(keys.begin(), keys.end(), d.key->key) == keys.end()) continue;
+    part += radix * index_in(d, {0, 0, leaf});
+    radix *= d.values.size();
+  }
+  return static_cast<std::int32_t>(part);
+}
+
+std::optional<PlanId> SearchSpace::given() const {
+  const ParallelPlan& own = bases_.front().inputs.plan;
+  PlanId id;
+  std::int32_t shape_radix = 1, leaf_radix = 1;
+  for (const SearchDimension& d : dimensions_) {
+    const auto has_it = [&](const ParallelPlan& plan) {
+      ParallelPlan other = own;
+      d.key->copy(other, plan);
+      return other == own;
+    };
+    const auto found = std::find_if(d.plans.begin(), d.plans.end(), has_it);
+    if (found == d.plans.end()) return std::nullopt;
+    std::int32_t& radix = d.key->of_shape ? shape_radix : leaf_radix;
+    (d.key->of_shape ? id.shape : id.leaf) += radix * static_cast<std::int32_t>(found - d.plans.begin());
+    radix *= static_cast<std::int32_t>(d.values.size());
+  }
+  return id;
+}
+
 std::vector<std::pair<std::string, std::string>> SearchSpace::values(const PlanId& id) const {
   std::vector<std::pair<std::string, std::string>> list;
   for (const SearchDimension& d : dimensions_) list.emplace_back(d.key->key, d.values[index_in(d, id)]);

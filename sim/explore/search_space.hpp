@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,10 @@ class SearchSpace {
   bool shape_divides(std::int32_t base, std::int32_t shape) const;
   // Says the same as another leaf: chunks of a schedule that has its own number, a schedule without a pipeline.
   bool leaf_repeats(const PlanId& id) const;
+  // Which combination of the values of these keys a leaf has: a number for each, in no order, less than leaves().
+  std::int32_t part_of_leaf(std::int32_t leaf, const std::vector<std::string_view>& keys) const;
+  // The plan of the first base as it was given, where the space holds it.
+  std::optional<PlanId> given() const;
 
   std::vector<std::pair<std::string, std::string>> values(const PlanId& id) const;  // key -> value
   Request request(const PlanId& id) const;

@@ -7,6 +7,7 @@
 
 #include "sim/base/csv.hpp"
 #include "sim/report/json.hpp"
+#include "sim/report/page.hpp"
 #include "sim/report/table.hpp"
 #include "sim/report/words.hpp"
 
@@ -33,7 +34,9 @@ std::string to_csv(const Selection& selection) {
   return text;
 }
 
-std::string to_json(const Selection& selection) {
+namespace {
+
+nlohmann::ordered_json json_of(const Selection& selection) {
   nlohmann::ordered_json json{{"schema", "stepsim.results/1"}, {"rows", nlohmann::ordered_json::array()}};
   for (const auto& row : selection.rows) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
@@ -49,7 +52,17 @@ std::string to_json(const Selection& selection) {
     }
     json["rows"].push_back(std::move(object));
   }
-  return lines_of(json);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Selection& selection) { return lines_of(json_of(selection)); }
+
+std::string to_html(const Selection& selection, const std::string& title) {
+  nlohmann::ordered_json json = json_of(selection);
+  json["title"] = title;
+  return page_of("stepsim: " + title, "results", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 std::vector<std::string> table_columns() {
@@ -66,10 +79,10 @@ std::string points_table(const Selection& selection) {
       continue;
     }
     const auto percent = [&](std::size_t i) { return fmt::format("{:.0f}", 100 * number(r[i])); };
-    const bool judged = to_text(r[13]) != "unknown";
+    const bool judged = to_text(r[13]) != "unknown", brief = std::holds_alternative<std::monostate>(r[6]);
     table.row({to_text(r[0]), seconds_text(number(r[3])), number_text(number(r[4])), percent_text(number(r[5])),
-               fmt::format("{}/{}/{}/{}", percent(6), percent(7), percent(8), percent(9)), bytes_text(number(r[10])) + (number(r[11]) == 0 ? " !" : ""),
-               resource_text(to_text(r[12])) + (judged ? "" : "*")});
+               brief ? "-" : fmt::format("{}/{}/{}/{}", percent(6), percent(7), percent(8), percent(9)), bytes_text(number(r[10])) + (number(r[11]) == 0 ? " !" : ""),
+               brief ? "-" : resource_text(to_text(r[12])) + (judged ? "" : "*")});
   }
   return table.text();
 }
@@ -79,7 +92,7 @@ std::string table_notes(const std::vector<std::string>& keys) {
   for (const std::string& key : keys) names += (names.empty() ? "" : "/") + key.substr(key.rfind('.') + 1);
   return wrap((names.empty() ? "" : "point: " + names + ". ") +
                   "split: percent of the step in compute/exposed communication/wait/bubble, mean of all GPUs. memory: the "
-                  "peak of the fullest GPU; ! does not fit. *: by roofline, elasticities were not measured.",
+                  "peak of the fullest GPU; ! does not fit. *: by roofline, elasticities were not measured. -: a search measures time and memory alone.",
               page_width) +
          "\n";
 }

@@ -15,6 +15,9 @@ std::string points_table(const Selection& selection);
 std::vector<std::string> table_columns();
 std::string table_notes(const std::vector<std::string>& varied_keys);  // what its columns mean
 
+// A page with a plot; the selection must have table_columns().
+std::string to_html(const Selection& selection, const std::string& title);
+
 // Any columns as they stand.
 std::string plain_table(const Selection& selection);
 

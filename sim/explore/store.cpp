@@ -194,17 +194,30 @@ void Store::make_view() {
   database_.run(view + ", p.report FROM entries e LEFT JOIN points p ON p.key = e.key");
 }
 
+namespace {
+
+// "-fits,step_time_s": what has no number there stands last.
+std::string order_of(const std::string& columns) {
+  std::string order;
+  for (std::size_t at = 0; at < columns.size();) {
+    const std::size_t comma = std::min(columns.find(',', at), columns.size());
+    const bool descending = columns[at] == '-';
+    const std::string by = columns.substr(at + (descending ? 1 : 0), comma - at - (descending ? 1 : 0));
+    order += fmt::format("{0} IS NULL, {0}{1}, ", bracketed(by), descending ? " DESC" : "");
+    at = comma + 1;
+  }
+  return order;
+}
+
+}  // namespace
+
 Selection Store::select(const Query& query) {
   make_view();
   std::string wanted;
   for (const std::string& name : query.columns) wanted += (wanted.empty() ? "" : ", ") + bracketed(name);
   std::string sql = fmt::format("SELECT {} FROM rows WHERE (? = '' OR sweep = ?)", wanted.empty() ? "*" : wanted);
   if (!query.where.empty()) sql += " AND (" + to_sql(query.where) + ")";
-  const bool descending = query.order.starts_with("-");
-  const std::string by = query.order.substr(descending ? 1 : 0);
-  // What has no number there stands last.
-  if (!by.empty()) sql += fmt::format(" ORDER BY {0} IS NULL, {0}{1}, sweep, position", bracketed(by), descending ? " DESC" : "");
-  if (by.empty()) sql += " ORDER BY sweep, position";
+  sql += " ORDER BY " + order_of(query.order) + "sweep, position";
   if (query.limit >= 0) sql += fmt::format(" LIMIT {}", query.limit);
   Statement asked = database_.prepare(sql);
   asked.bind(query.sweep).bind(query.sweep);

@@ -30,7 +30,7 @@ struct Selection {
 struct Query {
   std::string sweep;                 // empty: all
   std::string where;                 // an expression over the columns (expression.hpp), empty: all
-  std::string order;                 // a column, "-" before it for the largest first; empty: sweep and position
+  std::string order;                 // columns with commas between them, "-" before one for the largest first; empty: sweep and position
   std::vector<std::string> columns;  // empty: all but the report
   std::int64_t limit = -1;           // rows; -1: all
 };

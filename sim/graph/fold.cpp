@@ -61,6 +61,9 @@ std::vector<Group> quotient_groups(const StepGraph& graph, const Refiner& refine
   return groups;
 }
 
+// All but the programs.
+Folding quotient(const StepGraph& graph);
+
 }  // namespace
 
 bool folds(const StepGraph& graph) {
@@ -68,6 +71,20 @@ bool folds(const StepGraph& graph) {
 }
 
 Folding fold(const StepGraph& graph) {
+  Folding folding = quotient(graph);
+  folding.graph.programs = graph.programs;
+  return folding;
+}
+
+Folding fold(StepGraph&& graph) {
+  Folding folding = quotient(graph);
+  folding.graph.programs = std::move(graph.programs);
+  return folding;
+}
+
+namespace {
+
+Folding quotient(const StepGraph& graph) {
   assert(folds(graph));
   Refiner refined(graph);
   Folding folding;
@@ -77,7 +94,6 @@ Folding fold(const StepGraph& graph) {
   folding.link_color.assign(graph.links.size(), -1);
 
   StepGraph& out = folding.graph;
-  out.programs = graph.programs;
   out.tiers = graph.tiers;
   out.labels = graph.labels;
   out.sms = graph.sms;
@@ -114,5 +130,7 @@ Folding fold(const StepGraph& graph) {
   for (std::size_t l = 0; l < graph.links.size(); ++l) folding.link_color[l] = new_id[refined.links().color[l]];
   return folding;
 }
+
+}  // namespace
 
 }  // namespace stepsim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -47,7 +48,8 @@ struct Coloring {
 };
 
 // Appends a sorted run-length list of (value..., how often), so that equal multisets append equal words.
-inline void append_multiset(std::vector<Key>& values, Key& key) {
+template <std::size_t N>
+void append_multiset(std::vector<std::array<std::uint64_t, N>>& values, Key& key) {
   std::sort(values.begin(), values.end());
   for (std::size_t i = 0; i < values.size();) {
     std::size_t j = i;
@@ -154,27 +156,27 @@ class Refiner {
   void rank_key(std::size_t r, Key& key) {
     key.push_back(ranks_.color[r]);
     for (const GroupId g : graph_.ranks[r].slots) key.push_back(g < 0 ? ~0ULL : groups_.color[g]);
-    scratch_.clear();
-    for (const std::int32_t l : owned_[r]) scratch_.push_back({static_cast<std::uint64_t>(links_.color[l])});
-    append_multiset(scratch_, key);
+    ones_.clear();
+    for (const std::int32_t l : owned_[r]) ones_.push_back({static_cast<std::uint64_t>(links_.color[l])});
+    append_multiset(ones_, key);
   }
 
   void group_key(std::size_t g, Key& key) {
     const Group& group = graph_.groups[g];
     key.push_back(groups_.color[g]);
-    scratch_.clear();
+    pairs_.clear();
     for (const Endpoint& e : group.endpoints) {
-      scratch_.push_back({static_cast<std::uint64_t>(ranks_.color[e.rank]), static_cast<std::uint64_t>(e.slot)});
+      pairs_.push_back({static_cast<std::uint64_t>(ranks_.color[e.rank]), static_cast<std::uint64_t>(e.slot)});
     }
-    append_multiset(scratch_, key);
+    append_multiset(pairs_, key);
     for (const Pattern& pattern : group.patterns) {
       for (const Part& part : pattern.parts) {
         for_each_routing(part, [&](std::int32_t, const std::vector<Load>& loads) {
-          scratch_.clear();
+          pairs_.clear();
           for (const Load& load : loads) {
-            scratch_.push_back({static_cast<std::uint64_t>(links_.color[load.link]), bits(load.legs)});
+            pairs_.push_back({static_cast<std::uint64_t>(links_.color[load.link]), bits(load.legs)});
           }
-          append_multiset(scratch_, key);
+          append_multiset(pairs_, key);
         });
       }
     }
@@ -184,19 +186,22 @@ class Refiner {
     key.push_back(links_.color[l]);
     const RankId owner = graph_.links[l].owner;
     key.push_back(owner < 0 ? ~0ULL : ranks_.color[owner]);
-    scratch_.clear();
+    uses_here_.clear();
     for (const Use& use : uses_[l]) {
-      scratch_.push_back({static_cast<std::uint64_t>(groups_.color[use.group]), static_cast<std::uint64_t>(use.pattern),
+      uses_here_.push_back({static_cast<std::uint64_t>(groups_.color[use.group]), static_cast<std::uint64_t>(use.pattern),
                           static_cast<std::uint64_t>(use.part), static_cast<std::uint64_t>(use.routing), bits(use.legs)});
     }
-    append_multiset(scratch_, key);
+    append_multiset(uses_here_, key);
   }
 
   const StepGraph& graph_;
   Coloring ranks_, groups_, links_;
   std::vector<std::vector<Use>> uses_;
   std::vector<std::vector<std::int32_t>> owned_;
-  std::vector<Key> scratch_;
+  // Multisets in the making.
+  std::vector<std::array<std::uint64_t, 1>> ones_;
+  std::vector<std::array<std::uint64_t, 2>> pairs_;
+  std::vector<std::array<std::uint64_t, 5>> uses_here_;
 };
 
 }  // namespace stepsim

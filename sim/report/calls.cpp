@@ -44,11 +44,25 @@ std::vector<double> payload_of(const StepGraph& graph, const CallIndex& index, c
 
 std::vector<double> link_bytes(const StepGraph& graph, const Timeline& timeline) {
   if (!timeline.link_bytes.empty()) return timeline.link_bytes;
-  const CallIndex index(graph);
+  std::vector<std::vector<std::vector<double>>> payloads(graph.programs.size());  // [program][slot][pattern] of all calls
+  for (std::size_t p = 0; p < graph.programs.size(); ++p) {
+    for (const Op& op : graph.programs[p].ops) {
+      if (op.kind != OpKind::transfer) continue;
+      const auto slot = static_cast<std::size_t>(op.slot), pattern = static_cast<std::size_t>(op.pattern);
+      if (payloads[p].size() <= slot) payloads[p].resize(slot + 1);
+      if (payloads[p][slot].size() <= pattern) payloads[p][slot].resize(pattern + 1, 0);
+      payloads[p][slot][pattern] += op.payload_bytes;
+    }
+  }
   std::vector<double> bytes(graph.links.size(), 0);
   for (const Group& group : graph.groups) {
-    const auto payload = payload_of(graph, index, group);
-    for (std::size_t p = 0; p < group.patterns.size(); ++p) {
+    if (group.endpoints.empty()) continue;
+    // The n-th call of one endpoint is the n-th call of all: one endpoint's program tells every call.
+    const Endpoint& endpoint = group.endpoints.front();
+    const auto& slots = payloads[static_cast<std::size_t>(graph.ranks[static_cast<std::size_t>(endpoint.rank)].program)];
+    if (slots.size() <= static_cast<std::size_t>(endpoint.slot)) continue;
+    const auto& payload = slots[static_cast<std::size_t>(endpoint.slot)];
+    for (std::size_t p = 0; p < group.patterns.size() && p < payload.size(); ++p) {
       for (const Part& part : group.patterns[p].parts) {
         const double leg = part.bytes_per_payload * payload[p];
         for (const Load& load : part.loads) bytes[static_cast<std::size_t>(load.link)] += load.legs * leg;

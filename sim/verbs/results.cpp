@@ -1,8 +1,11 @@
 // stepsim results: what a store holds.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "sim/explore/selection_text.hpp"
 #include "sim/verbs/arguments.hpp"
+#include "sim/verbs/pages.hpp"
 #include "sim/verbs/store_arguments.hpp"
 #include "sim/verbs/verb.hpp"
 
@@ -29,6 +32,7 @@ std::vector<std::string> words(const std::string& list) {
 
 int run(const Arguments& args, const std::string&) {
   args.outputs.require_writable();
+  require_pages(args.outputs);
   return with_store(args.store, Store::Use::read, [&](Store& store) {
     Query query = args.query;
     query.columns = words(args.columns);
@@ -38,6 +42,12 @@ int run(const Arguments& args, const std::string&) {
       args.outputs.write("--csv", [&] { return to_csv(selection); });
       args.outputs.write("--json", [&] { return to_json(selection); });
     }
+    args.outputs.write("--html", [&] {
+      Query all = query;
+      all.columns = table_columns();
+      const std::string name = std::filesystem::path(args.store).stem().string();
+      return to_html(store.select(all), query.sweep.empty() ? name : query.sweep);
+    });
     if (args.outputs.wants_standard_output()) return 0;
     const bool chosen = !query.columns.empty();
     if (!chosen) query.columns = table_columns();
@@ -55,11 +65,12 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   verb.add_option("--sweep", args->query.sweep, "only the rows of this sweep or search");
   verb.add_option("--where", args->query.where,
                   "only rows for which this holds: \"plan.parallel.pipeline >= 8 and fits and step_time_s < 12s\"");
-  verb.add_option("--sort", args->query.order, "by this column; -COLUMN: the largest first");
+  verb.add_option("--sort", args->query.order, "by this column, or several with commas between them; -COLUMN: the largest first");
   verb.add_option("--columns", args->columns, "these columns, with commas between them (report: the whole report)");
   verb.add_option("--limit", args->query.limit, "at most so many rows")->check(CLI::NonNegativeNumber);
   args->outputs.declare(verb, "--csv", "write the rows as CSV to this file (-: standard output)");
   args->outputs.declare(verb, "--json", "write the rows as JSON");
+  args->outputs.declare(verb, "--html", "write a page that works offline: step time against memory, a row a point");
   return [args, program] { return run(*args, program); };
 }
 

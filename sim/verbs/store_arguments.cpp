@@ -38,8 +38,8 @@ std::string sweep_summary(Store& store, const std::string& sweep) {
   const std::int64_t small = count(store, sweep, "ending = 'done' and fits = 0");
   std::string text;
   if (done > 0) {
-    text += points_table(store.select({sweep, "ending = 'done'", "-tokens_per_s_per_gpu", table_columns(), kBest}));
-    const std::string which = done > kBest ? fmt::format("The {} of {} points with most tokens/s/GPU.\n", kBest, done) : "";
+    text += points_table(store.select({sweep, "ending = 'done'", "-fits,-tokens_per_s_per_gpu", table_columns(), kBest}));
+    const std::string which = done > kBest ? fmt::format("The best {} of {} points: those that fit in memory first, then by tokens/s/GPU.\n", kBest, done) : "";
     text += "\n" + which + table_notes(store.varied_keys(sweep));
   }
   text += fmt::format("\n{} points: {} simulated", all, done);

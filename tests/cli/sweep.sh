@@ -42,12 +42,33 @@ END
 grep -q "9 points: 0 simulated now, 9 known" again.log || fail "known points were simulated again: $(tail -1 again.log)"
 
 # Killed at several moments, then resumed: the same table.
-for after in 0.1 0.3 0.6; do
+for after in 0.1 0.2 0.3 0.45 0.6; do
   timeout -s KILL "$after" "$STEPSIM" sweep points.yaml --store killed.sqlite --jobs 1 > /dev/null 2>&1 || true
 done
 "$STEPSIM" sweep points.yaml --store killed.sqlite > /dev/null 2>&1
 table killed.sqlite killed.csv
 same whole.csv killed.csv "a killed and resumed sweep differs"
+
+# Memory does not grow with the number of points. (Under the address sanitizer freed memory is kept for a while.)
+cat > tiny.yaml <<'SPEC'
+name: tiny
+experiment: gpt-3-175b-pipeline
+set: {cluster.nodes: 1, model.layers: 2, plan.parallel.pipeline: 1, plan.batch.global_sequences: 1}
+product: {plan.batch.sequence_length: {from: 128, to: 1024, step: 8}, plan.parallel.tensor: [2, 4, 8]}
+SPEC
+"$STEPSIM" sweep tiny.yaml --list > tiny.txt
+grep -q "^339 points" tiny.txt || fail "113 lengths x 3: $(tail -1 tiny.txt)"
+if ! ldd "$STEPSIM" | grep -q libasan; then
+  python3 - "$STEPSIM" <<'PY' || fail "memory grows with the number of points"
+import resource, subprocess, sys
+def peak(arguments):
+    subprocess.run([sys.argv[1], "sweep", "tiny.yaml", *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+few = peak(["--shard", "1/16", "--store", "few.sqlite"])
+many = peak(["--store", "many.sqlite"])
+sys.exit(0 if many < 1.1 * few + 8000 else f"{few} KB for 22 points, {many} KB for 339")
+PY
+fi
 
 # In shards, collected twice: the same table.
 "$STEPSIM" sweep points.yaml --shard 1/2 --store part1.sqlite > /dev/null 2>&1
@@ -57,6 +78,20 @@ for _ in once twice; do
 done
 table merged.sqlite merged.csv
 same whole.csv merged.csv "shards differ from the whole"
+
+# Plans that do not fit in memory stand behind those that do, however fast.
+"$STEPSIM" sweep points.yaml --store small.sqlite --set cluster.gpu.memory=24GB > small.txt 2> /dev/null
+awk '/^  point/ {table = 1; next} /^$/ {table = 0} table {print / ! /}' small.txt > fits.txt
+sort -c -n fits.txt || fail "a plan that does not fit stands before one that does: $(cat small.txt)"
+[[ $(sort -u fits.txt | wc -l) == 2 ]] || fail "of these points some fit and some do not: $(cat small.txt)"
+
+# The page of a store holds its points.
+if "$STEPSIM" results whole.sqlite --html page.html > /dev/null 2> page.log; then
+  grep -q 'data-view="results"' page.html || fail "the page has no view"
+  grep -q '"label":"zb-h1/1/1"' page.html || fail "the page has no points"
+else
+  grep -q "built without HTML" page.log || fail "no page: $(cat page.log)"
+fi
 
 # Refused points are rows; a wrong spec is refused with its key.
 "$STEPSIM" results whole.sqlite --where "step_time_s > 1e9" --columns label --csv none.csv > /dev/null

@@ -9,6 +9,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/graph/fold.hpp"
 #include "support/shipped.hpp"
+#include "workloads/plan_schedule.hpp"
 #include "workloads/step.hpp"
 
 namespace stepsim::step_bound_test {
@@ -84,18 +85,25 @@ std::optional<Inputs> random_inputs() {
 TEST(StepBound, IsNeverMoreThanTheStep) {
   int ran = 0;
   EXPECT_TRUE(rc::check("bound <= simulated", [&ran] {
+    if (ran == 40) return;
     const std::optional<Inputs> in = random_inputs();
     RC_PRE(in.has_value());
     const Step step = make_step(in->model, in->cluster, in->plan, Detail::aggregate);
-    const StepBound bound = Bounds(in->model, in->cluster).of(in->plan);
+    Bounds bounds(in->model, in->cluster);
+    const StepBound bound = bounds.of(in->plan);
     const double time = simulated(step);
     RC_LOG() << bound.seconds << " (" << bound.by << ") of " << time << "\n";
     RC_ASSERT(bound.seconds > 0);
     RC_ASSERT(bound.seconds <= time);
     RC_ASSERT(bound.memory_bytes == peak(step));
-    const StepBound least = Bounds(in->model, in->cluster).least(in->plan);
-    RC_ASSERT(least.seconds <= bound.seconds);
-    RC_ASSERT(least.memory_bytes <= bound.memory_bytes);
+    const bool pairs = has_pairs(step.schedule) && in->plan.overlap.expert == Overlap::Policy::paired;
+    for (const StepBound& least : {bounds.least(in->plan), bounds.least_with_wires(in->plan), bounds.least_of_passes(in->plan, pairs)}) {
+      RC_ASSERT(least.seconds <= bound.seconds);
+      RC_ASSERT(least.memory_bytes <= bound.memory_bytes);
+    }
+    // Without contention no step is longer (a search asks this before it simulates), where compute does not depend on
+    // what moves beside it.
+    if (step.graph.sms == 0) RC_ASSERT(make_ideal_engine()->run(fold(step.graph).graph).end <= time * (1 + 1e-9));
     RC_CLASSIFY(bound.seconds > 0.9 * time, "within 10 %");
     RC_CLASSIFY(bound.seconds > 0.5 * time, "within a factor of 2");
     ++ran;
@@ -105,7 +113,7 @@ TEST(StepBound, IsNeverMoreThanTheStep) {
 
 TEST(StepBound, IsNearWhereTheScheduleBinds) {
   for (const char* name : {"deepseek-v3-dualpipe", "deepseek-v3-1f1b"}) {
-    const Inputs in = testing::shipped(name, {});
+    const Inputs in = testing::shipped(name, {"plan.batch.global_sequences=4096"});  // 32 microbatches
     const Step step = make_step(in.model, in.cluster, in.plan, Detail::aggregate);
     const StepBound bound = Bounds(in.model, in.cluster).of(in.plan);
     const double time = simulated(step);
