@@ -46,7 +46,7 @@ InputNames names_of(const Inputs& in, const Options& options) {
   const std::string& found = in.plan.passes_origin;
   names.schedule = found.empty() || found == in.plan.schedule ? in.plan.schedule : fmt::format("{} ({})", in.plan.schedule, found);
   names.rates = in.plan.rates == Rates::speed_of_light ? "speed_of_light" : "calibrated";
-  names.detail = options.detail == Detail::formula ? "formula" : "aggregate";
+  names.detail = to_text(options.detail);
   names.engine = options.engine;
   names.overrides = in.overrides;
   names.gpus = in.cluster.ranks();
@@ -146,6 +146,7 @@ ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double
       for (Seconds& latency : routing.latency) latency /= factor;
     }
   } else {
+    if (resource == cluster.tiers.front()) gpu.nvls.bus_bandwidth *= factor;
     for (std::size_t l = 0; l < cluster.bandwidth.size(); ++l) {
       if (cluster.tiers[cluster.link_tier[l]] == resource) cluster.bandwidth[l] *= factor;
     }

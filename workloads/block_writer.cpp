@@ -73,6 +73,12 @@ void BlockWriter::elementwise(std::string_view name, double bytes, Unfused unfus
   for (int i = 0; i < unfused.kernels; ++i) memory(name, unfused.bytes / unfused.kernels, i == 0 ? needs : std::vector<int>{});
 }
 
+void BlockWriter::reduction(std::string_view name, double bytes, Unfused unfused, const std::vector<int>& needs) {
+  const std::size_t first = list().size();
+  elementwise(name, bytes, unfused, needs);
+  for (std::size_t i = first; i < list().size(); ++i) std::get<Kernel>(list()[i].what).reduces = true;
+}
+
 void BlockWriter::quantise(double rows, double width, Precision to, int copies, const std::vector<int>& needs) {
   if (to != Precision::fp8) return;
   memory("quantise", rows * (width * shape_.stream_bytes + copies * activation_row_bytes(width, to)), needs);
@@ -105,9 +111,11 @@ void BlockWriter::weight_gradient(const Linear& l, const std::vector<int>& needs
   const double main = weights_of(l) * bytes_per_element(precision().gradients);
   const double fresh = weights_of(l) * shape_.stream_bytes;
   // The main gradient is read and written: accumulation over microbatches is fused into the GEMM, or a pass of its own.
-  kernel.bytes = Bytes(operands + (fused() ? 2 * main : fresh));
+  // Where gradients are reduced every microbatch through copies, the copies follow the block (shards.hpp).
+  const bool copied = shape_.plan.kernels.shards != Kernels::Shards::in_place;
+  kernel.bytes = Bytes(operands + (fused() && !copied ? 2 * main : fresh));
   this->kernel(kernel, needs);
-  if (!fused()) memory("accumulate", fresh + 2 * main);
+  if (!fused() && !copied) memory("accumulate", fresh + 2 * main);
 }
 
 int BlockWriter::call(const CollectiveCall& call, const std::vector<int>& needs) {
@@ -158,13 +166,13 @@ Block BlockWriter::finish(Block::Kind kind, BlockParameters parameters) && {
 // Unfused, as the formula is written in PyTorch (an RMS norm in FP32): cast, square, mean, scale, cast back, weight.
 void norm_forward(BlockWriter& w, std::string_view name, double rows, double width, const std::vector<int>& needs) {
   const double element = w.shape().stream_bytes, all = rows * width;
-  w.elementwise(name, 2 * all * element, {all * (4 * element + 28), 6}, needs);
+  w.reduction(name, 2 * all * element, {all * (4 * element + 28), 6}, needs);
 }
 
 // Unfused: gradients of weight (2 kernels), cast, scale (2), mean, square, their sum, cast back.
 void norm_backward(BlockWriter& w, std::string_view name, double rows, double width, const std::vector<int>& needs) {
   const double element = w.shape().stream_bytes, all = rows * width;
-  w.elementwise(name, 3 * all * element, {all * (6 * element + 44), 8}, needs);
+  w.reduction(name, 3 * all * element, {all * (6 * element + 44), 8}, needs);
 }
 
 void residual_add(BlockWriter& w, const std::vector<int>& needs) {

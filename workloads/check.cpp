@@ -27,6 +27,9 @@ void check_kernels(Check& check) {
       !gpu.calibrated.has_flash2) {
     check.add("kernels.attention", fmt::format("{} has no measurements of FlashAttention-2; write flash", gpu.name));
   }
+  if (check.plan.kernels.shards != Kernels::Shards::in_place && !check.plan.parallel.reduces_each_microbatch()) {
+    check.add("kernels.shards", "has no effect without ZeRO-2 or 3, or with a pipeline; write in_place, or leave it out");
+  }
   if (check.plan.kernels.attention == Kernels::Attention::unfused && check.plan.parallel.context > 1) {
     check.add("kernels.attention", "context parallelism needs flash attention; write flash");
   }
@@ -43,6 +46,10 @@ void check_recompute(Check& check) {
   }
   if (modules.contains(Module::mla_up) && check.model.attention.kind != Attention::Kind::mla) {
     check.add("recompute", fmt::format("{} has no latent attention; leave out mla_up", check.model.name));
+  }
+  if (modules.contains(Module::alternate) &&
+      (check.model.attention.kind == Attention::Kind::mla || check.model.experts.count > 0 || check.plan.parallel.tensor > 1)) {
+    check.add("recompute", "alternate is for dense layers of grouped-query attention without tensor parallelism");
   }
   if (modules.contains(Module::experts) && check.model.experts.count == 0) {
     check.add("recompute", fmt::format("{} has no experts; leave out experts", check.model.name));

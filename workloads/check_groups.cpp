@@ -30,6 +30,7 @@ GroupShape spread_of(const ClusterSpec& cluster, const std::vector<RankId>& grou
   shape.size = static_cast<int>(group.size());
   shape.nodes = static_cast<int>(on_node.size());
   shape.per_node = on_node.begin()->second;
+  shape.in_switch = cluster.gpu.nvls.ranks > 0;
   for (const auto& [node, count] : on_node) {
     if (count != shape.per_node) shape.per_node = 0;
   }

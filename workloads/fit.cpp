@@ -147,11 +147,11 @@ class Trials {
   Trials(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan)
       : model_(model), cluster_(cluster), plan_(plan) {
     plan_.parallel.data = 0;  // auto: changed degrees leave other ranks
-    own_ = outline_step(model, cluster, plan).estimate();
+    own_ = outline_step(model, cluster, plan, &known_).estimate();
   }
 
   // nullopt when the changed plan cannot run, or does not fit.
-  std::optional<FittingChange> attempt(const std::vector<const Remedy*>& changes) const {
+  std::optional<FittingChange> attempt(const std::vector<const Remedy*>& changes) {
     ParallelPlan plan = plan_;
     FittingChange result;
     for (const Remedy* change : changes) {
@@ -162,7 +162,7 @@ class Trials {
     plan = resolve(plan, cluster_);
     for (const MemoryUse& use : plan_memory(model_, cluster_, plan)) result.peak = std::max(result.peak, use.total());
     if (result.peak > cluster_.gpu.memory) return std::nullopt;
-    result.slower = outline_step(model_, cluster_, plan).estimate() / own_ - 1;
+    result.slower = outline_step(model_, cluster_, plan, &known_).estimate() / own_ - 1;
     return result;
   }
 
@@ -170,6 +170,7 @@ class Trials {
   const ModelSpec& model_;
   const ClusterSpec& cluster_;
   ParallelPlan plan_;
+  StateTimes known_;
   Seconds own_;
 };
 
@@ -178,7 +179,7 @@ class Trials {
 std::vector<FittingChange> fitting_changes(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan,
                                            std::size_t most) {
   const Remedies changes = changes_of(model, cluster, plan);
-  const Trials trials(model, cluster, plan);
+  Trials trials(model, cluster, plan);
   std::vector<FittingChange> fitting;
   const auto attempt = [&](const std::vector<const Remedy*>& chosen) {
     if (std::optional<FittingChange> change = trials.attempt(chosen)) fitting.push_back(std::move(*change));

@@ -89,6 +89,16 @@ const GroupBound* GroupBounds::find(const std::string& key, Operation operation,
   return known == known_.end() ? nullptr : &known->second;
 }
 
+// What "auto" takes depends on the payload, which a bound does not know.
+std::vector<std::string> GroupBounds::names_of(const std::vector<RankId>& members, Operation operation,
+                                               const std::string& algorithm, const TokenRouting& routing) const {
+  if (algorithm != "auto") return {algorithm};
+  std::vector<std::string> names;
+  for (const Algorithm* a : automatic_choices(shape_of(cluster_, members), operation, routing))
+    names.emplace_back(a->name);
+  return names;
+}
+
 const GroupBound& GroupBounds::of(const std::string& key, const RankLists& groups, Operation operation,
                                   const std::string& algorithm, const TokenRouting& routing) {
   const std::string full = full_key(key, operation, algorithm, routing);
@@ -100,10 +110,12 @@ const GroupBound& GroupBounds::of(const std::string& key, const RankLists& group
   std::set<std::vector<int>> forms;
   for (const std::vector<RankId>& members : groups) {
     if (members.size() < 2 || !forms.insert(form_of(cluster_, members)).second) continue;
-    const GroupBound one =
-        of_pattern(members, make_pattern(cluster_, members, operation, algorithm, routing, Detail::aggregate));
-    least = first ? one : least.least(one);
-    first = false;
+    for (const std::string& name : names_of(members, operation, algorithm, routing)) {
+      const GroupBound one =
+          of_pattern(members, make_pattern(cluster_, members, operation, name, routing, Detail::aggregate));
+      least = first ? one : least.least(one);
+      first = false;
+    }
   }
   return known_.emplace(full, least).first->second;
 }

@@ -41,6 +41,8 @@ class GroupBounds {
 
  private:
   GroupBound of_pattern(const std::vector<RankId>& members, const Pattern& pattern) const;
+  std::vector<std::string> names_of(const std::vector<RankId>& members, Operation operation,
+                                    const std::string& algorithm, const TokenRouting& routing) const;
 
   const ClusterSpec& cluster_;
   std::vector<double> fastest_;                  // [tier] bytes/s of its fastest link

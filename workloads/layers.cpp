@@ -5,6 +5,7 @@
 
 #include "workloads/chunks.hpp"
 #include "workloads/layer_parts.hpp"
+#include "workloads/shards.hpp"
 
 namespace stepsim {
 namespace {
@@ -118,6 +119,7 @@ BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expe
     if (!kind.recomputes) here.plan.recompute = {};
     if (fresh) {
       Block block = make_block(here, kind.kind);
+      add_copies_of_shards(block, plan);
       const int chunks = plan.overlap.tensor_chunks;
       list.kinds.push_back(chunks > 1 ? chunk_tensor_collectives(block, chunks) : std::move(block));
     }
@@ -136,6 +138,30 @@ Kernel optimizer_kernel(double parameters, const Precisions& precision) {
   kernel.precision = Precision::fp32;
   kernel.bytes = Bytes(parameters * each);
   return kernel;
+}
+
+std::vector<Kernel> optimizer_kernels(double parameters, const ParallelPlan& plan) {
+  using Optimizer = Kernels::Optimizer;
+  const auto memory = [&](std::string_view name, double bytes_each) {
+    Kernel kernel{.name = name, .kind = KernelClass::memory};
+    kernel.precision = Precision::fp32;
+    kernel.bytes = Bytes(parameters * bytes_each);
+    return kernel;
+  };
+  const Optimizer how = plan.kernels.optimizer;
+  const Precision master = plan.precision.master == Precision::none ? plan.precision.weights : plan.precision.master;
+  const double element = bytes_per_element(master);
+  std::vector<Kernel> kernels;
+  if (how != Optimizer::one_pass && plan.clip_gradients) kernels.push_back(memory("clip gradients", 2 * element));
+  if (how == Optimizer::separate) {
+    kernels.push_back(memory("adam", 22 * element));
+    return kernels;
+  }
+  Precisions seen = plan.precision;
+  if (how == Optimizer::masters) seen.gradients = master;
+  kernels.push_back(optimizer_kernel(parameters, seen));
+  if (how == Optimizer::masters && seen.master != Precision::none) kernels.push_back(memory("copy to weights", element));
+  return kernels;
 }
 
 }  // namespace stepsim

@@ -78,6 +78,12 @@ BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expe
 // weights, writes moments, master, weights (precisions of the plan).
 Kernel optimizer_kernel(double parameters, const Precisions& precision);
 
+// The optimizer after the gradients' norm, as plan.kernels.optimizer has it, over that many parameters. one_pass:
+// optimizer_kernel() alone. masters: gradients of the masters clipped (read, written), read by Adam, and the masters copied
+// to the weights. separate: clipped, then Adam's formula an operation at a time (MosaicML's DecoupledAdamW,
+// composer/optim/decoupled_weight_decay.py): 22 passes over a moment, a gradient or a weight of 4 bytes.
+std::vector<Kernel> optimizer_kernels(double parameters, const ParallelPlan& plan);
+
 // FLOPs of a token, whole model, with causal attention unless told: forward (2 a multiply-add), input embedding not
 // counted, (S+1)/2 average keys a query under a causal mask.
 double forward_flops_per_token(const ModelSpec& model, int sequence_length, bool causal = true);

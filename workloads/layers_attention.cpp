@@ -47,7 +47,9 @@ Kernel core_kernel(const LayerShape& s) {
   kernel.groups = s.core_heads * s.sequences;
   kernel.most_keys = s.plan.batch.sequence_length;
   if (s.windowed) kernel.most_keys = std::min<double>(s.model.attention.window, kernel.most_keys);
-  kernel.flash2 = s.plan.kernels.attention == Kernels::Attention::flash2;
+  kernel.flash = s.plan.kernels.attention == Kernels::Attention::flash2   ? Kernel::Flash::flash2
+                 : s.plan.kernels.attention == Kernels::Attention::triton ? Kernel::Flash::triton
+                                                                          : Kernel::Flash::best;
   kernel.flops = Flops(2 * kernel.m * kernel.n * kernel.k * kernel.groups);
   kernel.model_flops = kernel.flops;
   return kernel;
@@ -73,10 +75,11 @@ int ring_steps(const LayerShape& s) { return exchanges(s) ? 1 : std::max(1, s.pl
 
 // Ring attention (Liu et al., 2023; balanced for causal masks, so that steps are alike): the core's work in n steps. While
 // a step attends to one block of keys and values, the next block comes from the neighbour; a step waits for its block.
-// `after_step` is called with each step's index.
+// Each step's result of `merged_bytes` is then added to that of the steps before: two reads, one write (Transformer Engine,
+// context_parallel.py). `after_step` is called with each step's index.
 template <class AfterStep>
-void ring_core(BlockWriter& w, Kernel kernel, double whole_bytes, double block_bytes, const std::vector<int>& needs,
-               const AfterStep& after_step) {
+void ring_core(BlockWriter& w, Kernel kernel, double whole_bytes, double block_bytes, double merged_bytes,
+               const std::vector<int>& needs, const AfterStep& after_step) {
   const LayerShape& s = w.shape();
   const int n = ring_steps(s);
   kernel.n /= n;
@@ -91,6 +94,7 @@ void ring_core(BlockWriter& w, Kernel kernel, double whole_bytes, double block_b
     std::vector<int> waits = step == 0 ? needs : std::vector<int>{};
     waits.push_back(arrived);
     w.kernel(kernel, waits);
+    if (n > 1) w.memory("merge", 3 * merged_bytes);
     after_step(step);
     arrived = next;
   }
@@ -116,7 +120,7 @@ int core_forward(BlockWriter& w, const std::vector<int>& needs) {
   if (is_unfused(s)) return unfused_forward(w, needs), -1;
   // Each step reads the queries and its block, and writes (from the second on: updates) the output.
   ring_core(w, core_kernel(s), queries_bytes(s) + output_bytes(s) + statistics_bytes(s),
-            whole_keys_values_bytes(s) / ring_steps(s), needs, [](int) {});
+            whole_keys_values_bytes(s) / ring_steps(s), output_bytes(s), needs, [](int) {});
   return exchange_output(w, "output exchange");
 }
 
@@ -135,7 +139,8 @@ std::vector<int> core_backward(BlockWriter& w, const std::vector<int>& needs) {
   // The gradients of a block travel on with it, one step behind, and a last step home.
   int home = -1;
   const double block = whole_keys_values_bytes(s) / ring_steps(s);
-  ring_core(w, kernel, 2 * queries_bytes(s) + 2 * output_bytes(s) + statistics_bytes(s), 2 * block, needs, [&](int) {
+  ring_core(w, kernel, 2 * queries_bytes(s) + 2 * output_bytes(s) + statistics_bytes(s), 2 * block, queries_bytes(s) + block,
+            needs, [&](int) {
     if (!exchanges(s)) home = context_call(w, "kv ring gradient", Operation::shift, block, {home});
   });
   w.gradient(queries_bytes(s) + keys_bytes(s) + values_bytes(s));
@@ -189,6 +194,17 @@ std::vector<int> recompute_for_core(BlockWriter& w, bool core) {
   return core ? std::vector<int>{core_forward(w, inputs)} : inputs;
 }
 
+// Keys and output, whose products count second and fourth.
+void recompute_alternate(BlockWriter& w) {
+  const LayerShape& s = w.shape();
+  if (!w.recomputes(Module::alternate)) return;
+  const PhaseScope scope(w, Phase::recompute);
+  w.forward({.name = "keys", .rows = s.tokens, .in = static_cast<double>(s.model.hidden), .out = s.kv_heads * s.qk_dim,
+             .precision = s.plan.precision.linear});
+  rotary(w);
+  w.forward(output_projection(s));
+}
+
 }  // namespace
 
 void attention_norm_forward(BlockWriter& w) {
@@ -209,6 +225,7 @@ void attention_forward(BlockWriter& w) {
 void attention_backward(BlockWriter& w) {
   const LayerShape& s = w.shape();
   dropout_backward(w);
+  recompute_alternate(w);
   const Linear o = output_projection(s);
   sublayer_end_backward(w, "attention post norm");
   const int gathered = w.gather("attention output gradient", s.model.hidden);

@@ -13,13 +13,28 @@ Linear head_linear(const LayerShape& s) {
           .precision = s.plan.precision.head};
 }
 
+// An operation at a time (Megatron-LM, core/tensor_parallel/cross_entropy.py): the logits cast to FP32, their maximum,
+// the difference in place, the exponential in place, its sum, the quotient in place.
+void separate_loss_forward(BlockWriter& w, double logits, double element) {
+  w.memory("loss cast", logits * (element + 4));
+  w.reduction("loss maximum", logits * 4, {logits * 4, 1});
+  w.memory("loss difference", logits * 8);
+  w.memory("loss exponential", logits * 8);
+  w.reduction("loss sum", logits * 4, {logits * 4, 1});
+  w.memory("loss quotient", logits * 8);
+}
+
 // Vocabulary-parallel cross-entropy, as Megatron-LM runs it: a maximum, the target's logit and a sum of exponentials
 // a token over the tensor ranks, FP32.
 void loss_forward(BlockWriter& w, const Linear& head) {
   const double logits = head.rows * head.out, element = w.shape().stream_bytes;
   // Two passes over the logits (maximum, sum); the FP32 softmax is written for the backward pass. Unfused: cast to FP32,
   // maximum, difference, exponential, sum, quotient.
-  w.elementwise("loss", logits * (2 * element + 4), {logits * (element + 4 + 4 + 8 + 8 + 4 + 8), 6});
+  if (w.shape().plan.kernels.loss == Kernels::Loss::separate) {
+    separate_loss_forward(w, logits, element);
+  } else {
+    w.reduction("loss", logits * (2 * element + 4), {logits * (element + 4 + 4 + 8 + 8 + 4 + 8), 6});
+  }
   for (std::string_view name : {"loss maximum", "loss target", "loss sum"}) {
     w.call({.name = name,
             .group = GroupKind::tensor,
@@ -57,7 +72,12 @@ Block head_block(const LayerShape& s) {
   loss_forward(w, head);
 
   w.phase(Phase::input_gradient);
-  w.elementwise("loss", logits * (4 + s.stream_bytes), {logits * (8 + 4 + s.stream_bytes), 2});
+  if (s.plan.kernels.loss == Kernels::Loss::separate) {
+    w.memory("loss gradient", logits * 8);  // the probabilities times the loss's gradient, in place
+    w.memory("loss cast", logits * (4 + s.stream_bytes));
+  } else {
+    w.elementwise("loss", logits * (4 + s.stream_bytes), {logits * (8 + 4 + s.stream_bytes), 2});
+  }
   if (w.recomputes(Module::norm)) {
     const PhaseScope scope(w, Phase::recompute);
     norm();

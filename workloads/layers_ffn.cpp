@@ -118,6 +118,12 @@ int ffn_backward(BlockWriter& w, const Ffn& ffn) {
   const Linear inner = inner_linear(w.shape(), ffn), down = down_linear(w.shape(), ffn);
   const int gathered = w.gather(ffn.shared ? "shared output gradient" : "ffn output gradient", down.out);
   w.input_gradient(down, {gathered});
+  if (w.recomputes(Module::alternate) && !ffn.recompute && w.shape().model.ffn_matrices == 3) {
+    const PhaseScope scope(w, Phase::recompute);
+    Linear up = inner;
+    up.out = ffn.width;
+    w.forward(up);
+  }
   if (ffn.recompute) {
     if (ffn.recompute_norm_too) recompute_norm(w);
     const PhaseScope scope(w, Phase::recompute);

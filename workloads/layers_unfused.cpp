@@ -42,7 +42,7 @@ void unfused_forward(BlockWriter& w, const std::vector<int>& needs) {
   product(w, "scores", s.core_queries, length, s.qk_dim, queries(s) + keys(s) + all, needs);
   // Megatron-LM's masked softmax reads the half of the scores before the mask and writes all probabilities. Unfused:
   // scale, mask (a byte a score), softmax.
-  w.elementwise("softmax", 1.5 * all * element, {all * (6 * element + 1), 3});
+  w.reduction("softmax", 1.5 * all * element, {all * (6 * element + 1), 3});
   if (s.plan.kernels.dropout) w.memory("attention dropout", all * (2 * element + 1));
   product(w, "weighted values", s.core_queries, s.v_dim, length, all + values(s) + outputs(s));
 }
@@ -53,7 +53,7 @@ void unfused_backward(BlockWriter& w, const std::vector<int>& needs) {
   product(w, "value gradient", length, s.v_dim, s.core_queries, all + outputs(s) + values(s), needs);
   product(w, "probability gradient", s.core_queries, length, s.v_dim, outputs(s) + values(s) + all);
   if (s.plan.kernels.dropout) w.memory("attention dropout", all * (2 * element + 1));
-  w.elementwise("softmax", 3 * all * element, {all * (7 * element + 1), 3});
+  w.reduction("softmax", 3 * all * element, {all * (7 * element + 1), 3});
   product(w, "query gradient", s.core_queries, s.qk_dim, length, all + keys(s) + queries(s));
   product(w, "key gradient", length, s.qk_dim, s.core_queries, all + queries(s) + keys(s));
   w.gradient(2 * all * element);

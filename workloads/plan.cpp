@@ -1,5 +1,7 @@
 #include "workloads/plan.hpp"
 
+#include <algorithm>
+
 #include "workloads/plan_reading.hpp"
 
 namespace stepsim {
@@ -52,15 +54,25 @@ void read_collectives(Fields& top, Algorithms& a) {
   f.finish();
 }
 
+// A word of the list, in the order of the enumeration.
+template <class Choice>
+void read_one_of(Fields& f, std::string_view key, Choice& choice, const std::vector<std::string_view>& words, std::string_view why) {
+  std::string word(words[static_cast<std::size_t>(choice)]);
+  f.choice(key, word, words, or_default(why));
+  const auto at = std::find(words.begin(), words.end(), word);
+  if (at != words.end()) choice = static_cast<Choice>(at - words.begin());
+}
+
 void read_kernels(Fields& top, Kernels& kernels) {
   Fields f = top.mapping("kernels", or_default("what most trainers run"));
-  std::string attention = "flash", elementwise = "fused";
-  f.choice("attention", attention, {"flash", "flash2", "unfused"}, or_default("the best flash attention the GPU has"));
-  if (attention == "flash2") kernels.attention = Kernels::Attention::flash2;
-  if (attention == "unfused") kernels.attention = Kernels::Attention::unfused;
+  std::string elementwise = "fused";
+  read_one_of(f, "attention", kernels.attention, attention_words, "the best flash attention the GPU has");
   f.choice("elementwise", elementwise, {"fused", "unfused"}, or_default("one kernel for a norm, an activation, a loss"));
   kernels.fused = elementwise == "fused";
   f.boolean("dropout", kernels.dropout, or_default("language models are trained without dropout"));
+  read_one_of(f, "loss", kernels.loss, loss_words, "one pass over the logits forward, one backward");
+  read_one_of(f, "optimizer", kernels.optimizer, optimizer_words, "one kernel reads the gradients and updates all");
+  read_one_of(f, "shards", kernels.shards, shards_words, "sharded states are moved and not copied");
   f.finish();
 }
 
@@ -126,6 +138,8 @@ std::string_view to_text(Module module) {
       return "ffn";
     case Module::experts:
       return "experts";
+    case Module::alternate:
+      return "alternate";
   }
   return "";
 }

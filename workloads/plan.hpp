@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/fields.hpp"
@@ -63,7 +64,9 @@ struct Precisions {
 };
 
 // Parts of a layer whose forward can be run again in the backward pass instead of keeping its activations.
-enum class Module : std::uint8_t { norm, attention, mla_up, swiglu, ffn, experts };
+// alternate: every second product of a dense layer as its formula has them in line (torchtitan's selective op policy): of
+// queries, keys, values, output, gate, up and down those of keys, output and up, and the rotary embedding.
+enum class Module : std::uint8_t { norm, attention, mla_up, swiglu, ffn, experts, alternate };
 struct Recompute {
   bool full = false;  // the whole block from its input, collectives included
   int layers = 0;     // that do so, spread evenly over the model; 0: all of them
@@ -123,13 +126,25 @@ struct MemoryReserve {
 
 // Which kernels a trainer runs where there is a choice.
 struct Kernels {
-  // flash: the best one the GPU has (FlashAttention-3 or cuDNN on Hopper); flash2: FlashAttention-2; unfused: scores in
-  // memory, one kernel a product, a softmax between them, as before flash attention.
-  enum class Attention : std::uint8_t { flash, flash2, unfused } attention = Attention::flash;
+  // flash: the best one the GPU has (FlashAttention-3 or cuDNN on Hopper); flash2: FlashAttention-2; triton: the first
+  // FlashAttention, as written in Triton; unfused: scores in memory, one kernel a product, a softmax between them, as
+  // before flash attention.
+  enum class Attention : std::uint8_t { flash, flash2, triton, unfused } attention = Attention::flash;
   // Norms, activations, rotary embedding and loss in one kernel each, gradients accumulated by the GEMM that makes them;
   // or one kernel for each operation of the formula, and gradients added in a pass of their own.
   bool fused = true;
   bool dropout = false;  // of attention probabilities (unfused attention: a pass of its own) and before each residual
+  // fused: one pass forward, one backward over the logits; separate: a cast to FP32 and an operation at a time, as
+  // Megatron-LM's vocabulary-parallel cross-entropy does unless its fusion is switched on.
+  enum class Loss : std::uint8_t { fused, separate } loss = Loss::fused;
+  // one_pass: reads the gradients as they are, updates all. masters: as Megatron-LM's and Apex's mixed-precision
+  // optimizers: gradients cast to the masters' format, (FP16) unscaled, clipped in a pass of its own, and the masters
+  // copied to the weights afterwards. separate: an operation of Adam's formula at a time.
+  enum class Optimizer : std::uint8_t { one_pass, masters, separate } optimizer = Optimizer::one_pass;
+  // What ZeRO-2 and 3 do with the gradients of a microbatch and with gathered parameters. in_place: nothing but moving
+  // them. flat: one flat gradient put together, cast for the reduction and divided by the ranks (PyTorch's FSDP).
+  // by_parameter: gathered parameters copied out of the buffer, gradients copied and cast into one (FSDP2).
+  enum class Shards : std::uint8_t { in_place, flat, by_parameter } shards = Shards::in_place;
 
   bool operator==(const Kernels&) const = default;
 };
@@ -166,6 +181,12 @@ struct ParallelPlan {
 
 // Reads a plan's YAML (keys as in workloads/plans). Problems that show without model and cluster go to `reading`.
 ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vector<Override>& overrides);
+
+// Words of the keys `kernels`, in the order of their enumerations.
+inline const std::vector<std::string_view> attention_words = {"flash", "flash2", "triton", "unfused"};
+inline const std::vector<std::string_view> loss_words = {"fused", "separate"};
+inline const std::vector<std::string_view> optimizer_words = {"one_pass", "masters", "separate"};
+inline const std::vector<std::string_view> shards_words = {"in_place", "flat", "by_parameter"};
 
 std::string_view to_text(Module module);
 std::string_view to_text(Axis axis);

@@ -9,8 +9,8 @@
 namespace stepsim {
 namespace {
 
-constexpr std::array<Module, 6> kModules{Module::norm,   Module::attention, Module::mla_up,
-                                         Module::swiglu, Module::ffn,       Module::experts};
+constexpr std::array<Module, 7> kModules{Module::norm, Module::attention, Module::mla_up,   Module::swiglu,
+                                         Module::ffn,  Module::experts,   Module::alternate};
 
 void read_arithmetic(Fields& f, std::string_view key, Precision& into) {
   f.precision(key, into, or_default("BF16 arithmetic"));

@@ -98,12 +98,15 @@ std::string to_yaml(const ParallelPlan& p) {
   line(out, "schedule", in_double_quotes(p.schedule));
   if (!p.stage_layers.empty()) line(out, "stage_layers", fmt::format("[{}]", fmt::join(p.stage_layers, ", ")));
   line(out, "precision", precision_of(p.precision));
-  const auto attention = p.kernels.attention;
-  line(out, "kernels", flow({{"attention", attention == Kernels::Attention::unfused  ? "unfused"
-                                           : attention == Kernels::Attention::flash2 ? "flash2"
-                                                                                      : "flash"},
+  const auto word = [](const std::vector<std::string_view>& words, auto choice) {
+    return std::string(words[static_cast<std::size_t>(choice)]);
+  };
+  line(out, "kernels", flow({{"attention", word(attention_words, p.kernels.attention)},
                              {"elementwise", p.kernels.fused ? "fused" : "unfused"},
-                             {"dropout", truth(p.kernels.dropout)}}));
+                             {"dropout", truth(p.kernels.dropout)},
+                             {"loss", word(loss_words, p.kernels.loss)},
+                             {"optimizer", word(optimizer_words, p.kernels.optimizer)},
+                             {"shards", word(shards_words, p.kernels.shards)}}));
   line(out, "clip_gradients", truth(p.clip_gradients));
   line(out, "recompute", recompute_of(p.recompute));
   if (p.recompute.layers > 0) line(out, "recompute_layers", whole(p.recompute.layers));

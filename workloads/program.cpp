@@ -21,10 +21,14 @@ struct GroupUse {
 
 GroupUse use_of(GroupKind kind) {
   switch (kind) {
-    case GroupKind::tensor: return {kTensor, kTensorStream, Dimension::tensor};
-    case GroupKind::context: return {kContext, kContextStream, Dimension::context};
-    case GroupKind::expert: return {kExpert, kExpertStream, Dimension::expert};
-    case GroupKind::expert_tensor: break;
+    case GroupKind::tensor:
+      return {kTensor, kTensorStream, Dimension::tensor};
+    case GroupKind::context:
+      return {kContext, kContextStream, Dimension::context};
+    case GroupKind::expert:
+      return {kExpert, kExpertStream, Dimension::expert};
+    case GroupKind::expert_tensor:
+      break;
   }
   return {kExpertTensor, kExpertStream, Dimension::expert};
 }
@@ -34,9 +38,9 @@ class ProgramBuilder {
   ProgramBuilder(const StepContext& context, int rank, Book& book) : c_(context), rank_(rank), book_(book) {
     program_.name = fmt::format("pipeline rank {}", rank);
     program_.pipeline_rank = rank;
-    program_.streams = {{"compute", Dimension::none},   {"tensor", Dimension::tensor},
-                        {"context", Dimension::context}, {"expert", Dimension::expert},
-                        {"parameter gather", Dimension::gather}, {"gradient reduce", Dimension::reduce}};
+    program_.streams = {
+        {"compute", Dimension::none},  {"tensor", Dimension::tensor},           {"context", Dimension::context},
+        {"expert", Dimension::expert}, {"parameter gather", Dimension::gather}, {"gradient reduce", Dimension::reduce}};
     channel_stream_.assign(c_.channels.size(), 0);
     received_.resize(c_.channels.size());
     for (std::size_t i = 0; i < c_.channels.size(); ++i) {
@@ -44,7 +48,8 @@ class ProgramBuilder {
       if (ch.from_rank != rank && ch.to_rank != rank) continue;
       channel_stream_[i] = static_cast<std::uint8_t>(program_.streams.size());
       const char* what = ch.from_rank == rank ? "send" : "receive";
-      program_.streams.push_back({fmt::format("pipeline {} {}>{}", what, ch.from_stage, ch.to_stage), Dimension::pipeline});
+      program_.streams.push_back(
+          {fmt::format("pipeline {} {}>{}", what, ch.from_stage, ch.to_stage), Dimension::pipeline});
     }
     find_last_passes();
   }
@@ -141,16 +146,21 @@ class ProgramBuilder {
     op.pattern = 0;
     op.payload_bytes = message_bytes(c_.model, c_.plan);
     op.sms = 0;  // copy engines or the NIC move it
-    op.tags = {ch.to_stage > ch.from_stage ? Phase::forward : Phase::backward, Dimension::pipeline,
-               static_cast<std::int16_t>(ch.from_stage), -1, -1, microbatch, 0};
+    op.tags = {ch.to_stage > ch.from_stage ? Phase::forward : Phase::backward,
+               Dimension::pipeline,
+               static_cast<std::int16_t>(ch.from_stage),
+               -1,
+               -1,
+               microbatch,
+               0};
     op.tags.label = book_.label(ch.to_stage > ch.from_stage ? "activations" : "activation gradients");
     op.after = std::move(after);
     return push(std::move(op));
   }
 
   // Two passes, interleaved so that each one's collectives move under the other's compute: list scheduling. Collectives
-  // are issued as soon as their input is there; then goes on the pass that, as planned, can compute first, and of equals
-  // the one with the longer way to its end. For experts this finds the order of DeepSeek-V3's report (figure 4):
+  // are issued as soon as their input is there; then goes on the pass that, as planned, can compute first, and of
+  // equals the one with the longer way to its end. For experts this finds the order of DeepSeek-V3's report (figure 4):
   // dispatch under the other's backward FFN, its dispatch of gradients under the forward FFN, and so on.
   // Both start when both inputs are there, as DualPipe's own code receives them.
   void write_pair(PassRun& a, PassRun& b) {
@@ -207,7 +217,8 @@ class ProgramBuilder {
     if (p.zero < 3 || !uses_parameters) return;
     // Without resharding a pipeline keeps its parameters whole from their first use to the end of the step.
     const bool kept = !p.reshard_after_forward && p.pipeline > 1;
-    if (kept ? gathered_.insert({run.stage, block}).second : forward || p.reshard_after_forward) gather_block(run, block);
+    if (kept ? gathered_.insert({run.stage, block}).second : forward || p.reshard_after_forward)
+      gather_block(run, block);
   }
 
   void write_compute(PassRun& run, const PassStep& step) {
@@ -243,7 +254,10 @@ class ProgramBuilder {
     op.stream = use.stream;
     op.slot = use.slot;
     const auto [entry, fresh] = entries_.try_emplace(&call);
-    if (fresh) entry->second = {book_.pattern(use.slot, pattern_key(c_.plan, call)), book_.label(std::string(call.name))};
+    if (fresh) {
+      entry->second = {book_.pattern(use.slot, pattern_key(c_.plan, call), call.payload.value),
+                       book_.label(std::string(call.name))};
+    }
     op.pattern = entry->second.pattern;
     op.payload_bytes = call.payload.value;
     op.sms = static_cast<std::int16_t>(c_.held_sms);
@@ -263,8 +277,13 @@ class ProgramBuilder {
   }
 
   Tags tags_of(const PassRun& run, const PassStep& step) const {
-    return {step.segment->phase, Dimension::none, static_cast<std::int16_t>(run.stage),
-            static_cast<std::int16_t>(run.pass.chunk), static_cast<std::int16_t>(step.block), run.pass.microbatch, 0};
+    return {step.segment->phase,
+            Dimension::none,
+            static_cast<std::int16_t>(run.stage),
+            static_cast<std::int16_t>(run.pass.chunk),
+            static_cast<std::int16_t>(step.block),
+            run.pass.microbatch,
+            0};
   }
 
   void end_block(PassRun& run, int block) {
@@ -293,8 +312,10 @@ class ProgramBuilder {
     if (run.last_compute >= 0) done.push_back(run.last_compute);
     for (const int block : late_) reduce(run.stage, block, done, run.pass.microbatch);
     late_.clear();
-    before_next_compute_.insert(before_next_compute_.end(), run.waits.begin(), run.waits.end());  // blocking collectives
-    if (run.pass.kind == PassKind::forward) forwards_[{run.pass.chunk, run.pass.microbatch}].assign(run.open.begin(), run.open.end());
+    before_next_compute_.insert(before_next_compute_.end(), run.waits.begin(),
+                                run.waits.end());  // blocking collectives
+    if (run.pass.kind == PassKind::forward)
+      forwards_[{run.pass.chunk, run.pass.microbatch}].assign(run.open.begin(), run.open.end());
     if (run.pass.kind == PassKind::weight_gradient) return;
     if (run.pass.kind == PassKind::input_gradient) input_gradients_[{run.pass.chunk, run.pass.microbatch}] = done;
     const bool forward = run.pass.kind == PassKind::forward;
@@ -321,7 +342,7 @@ class ProgramBuilder {
     op.kind = OpKind::transfer;
     op.stream = gather ? kGatherStream : kReduceStream;
     op.slot = slot;
-    op.pattern = book_.pattern(slot, {operation, algorithm, false});
+    op.pattern = book_.pattern(slot, {operation, algorithm, false}, bytes);
     op.payload_bytes = bytes;
     op.sms = static_cast<std::int16_t>(c_.held_sms);
     op.tags = tags;
@@ -338,21 +359,30 @@ class ProgramBuilder {
     const Ops after = visits_.size() >= ahead ? visits_[visits_.size() - ahead] : Ops{};
     const bool forward = run.pass.kind == PassKind::forward;
     const std::string label = forward ? "parameters (forward)" : "parameters (backward)";
-    Tags tags{forward ? Phase::forward : Phase::backward, Dimension::gather, static_cast<std::int16_t>(run.stage),
-              static_cast<std::int16_t>(run.pass.chunk), static_cast<std::int16_t>(block), run.pass.microbatch, 0};
+    Tags tags{forward ? Phase::forward : Phase::backward,
+              Dimension::gather,
+              static_cast<std::int16_t>(run.stage),
+              static_cast<std::int16_t>(run.pass.chunk),
+              static_cast<std::int16_t>(block),
+              run.pass.microbatch,
+              0};
     const std::string& algorithm = c_.plan.collectives.all_gather;
     if (p.dense > 0 && c_.dense_shards > 1) {
-      run.waits.push_back(state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(p.dense), label, tags, after));
+      run.waits.push_back(
+          state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(p.dense), label, tags, after));
     }
     if (p.expert > 0 && c_.expert_shards > 1) {
-      run.waits.push_back(state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(p.expert), label, tags, after));
+      run.waits.push_back(
+          state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(p.expert), label, tags, after));
     }
   }
 
   void reduce(int stage, int block, const Ops& after, int microbatch) {
     const BlockParameters& p = c_.blocks.block(block).parameters;
-    reduce_parameters(stage, block, p.dense, c_.dense_replicas, c_.dense_shards, kReduceDense, kReplicaDense, after, microbatch);
-    reduce_parameters(stage, block, p.expert, c_.expert_replicas, c_.expert_shards, kReduceExpert, kReplicaExpert, after, microbatch);
+    reduce_parameters(stage, block, p.dense, c_.dense_replicas, c_.dense_shards, kReduceDense, kReplicaDense, after,
+                      microbatch);
+    reduce_parameters(stage, block, p.expert, c_.expert_replicas, c_.expert_shards, kReduceExpert, kReplicaExpert,
+                      after, microbatch);
   }
 
   // Gradients of parameters that `replicas` ranks hold: all-reduced when states are not sharded; else reduce-scattered
@@ -360,12 +390,18 @@ class ProgramBuilder {
   void reduce_parameters(int stage, int block, double parameters, int replicas, int shards, std::int16_t slot,
                          std::int16_t across, Ops after, int microbatch) {
     if (parameters <= 0 || replicas <= 1) return;
-    const Tags tags{Phase::backward, Dimension::reduce, static_cast<std::int16_t>(stage), -1,
-                    static_cast<std::int16_t>(block), microbatch, 0};
+    const Tags tags{Phase::backward,
+                    Dimension::reduce,
+                    static_cast<std::int16_t>(stage),
+                    -1,
+                    static_cast<std::int16_t>(block),
+                    microbatch,
+                    0};
     const Algorithms& a = c_.plan.collectives;
     const bool sharded = c_.plan.parallel.zero > 0 && shards > 1;
     if (sharded) {
-      after = {state_transfer(slot, Operation::reduce_scatter, a.reduce_scatter, reduce_bytes(parameters), "gradients", tags, after)};
+      after = {state_transfer(slot, Operation::reduce_scatter, a.reduce_scatter, reduce_bytes(parameters), "gradients",
+                              tags, after)};
       reduced_.push_back(after[0]);
     }
     const int groups = sharded ? replicas / shards : replicas;
@@ -422,7 +458,7 @@ class ProgramBuilder {
     op.kind = OpKind::transfer;
     op.stream = stream;
     op.slot = slot;
-    op.pattern = book_.pattern(slot, {Operation::all_reduce, algorithm, false});
+    op.pattern = book_.pattern(slot, {Operation::all_reduce, algorithm, false}, bytes);
     op.payload_bytes = bytes;
     op.sms = static_cast<std::int16_t>(c_.held_sms);
     op.tags = {Phase::optimizer, dimension, -1, -1, -1, -1, 0};
@@ -446,11 +482,27 @@ class ProgramBuilder {
     const Parallel& p = c_.plan.parallel;
     const double own = p.zero > 0 ? cut : whole, of_a_gradient = bytes_per_element(c_.plan.precision.gradients);
     if (c_.plan.clip_gradients) {
-      reduced_ = {optimizer_op({memory_kernel("gradient norm", own * of_a_gradient)})};
+      reduced_ = {optimizer_op(before_the_norm(own))};
       if (c_.norm_ranks > 1) all_reduce(kNorm, kReduceStream, Dimension::reduce, 4, "auto", "gradient norm", {});
     }
-    return optimizer_op({optimizer_kernel(own, c_.plan.precision),
-                         memory_kernel("clear gradients", (p.reduces_each_microbatch() ? cut : whole) * of_a_gradient)});
+    std::vector<Kernel> kernels = optimizer_kernels(own, c_.plan);
+    kernels.push_back(memory_kernel("clear gradients", (p.reduces_each_microbatch() ? cut : whole) * of_a_gradient));
+    return optimizer_op(kernels);
+  }
+
+  // The gradients' norm, over those of the masters where the optimizer makes them.
+  std::vector<Kernel> before_the_norm(double own) const {
+    const Precisions& p = c_.plan.precision;
+    std::vector<Kernel> kernels;
+    double normed = bytes_per_element(p.gradients);
+    if (c_.plan.kernels.optimizer == Kernels::Optimizer::masters && p.master != Precision::none) {
+      const double master = bytes_per_element(p.master);
+      if (p.gradients != p.master) kernels.push_back(memory_kernel("master gradients", own * (normed + master)));
+      if (p.weights == Precision::fp16) kernels.push_back(memory_kernel("unscale gradients", own * 2 * master));
+      normed = master;
+    }
+    kernels.push_back(memory_kernel("gradient norm", own * normed));
+    return kernels;
   }
 
   static Kernel memory_kernel(std::string_view name, double bytes) {
@@ -487,16 +539,23 @@ class ProgramBuilder {
 
   // Parameters that the optimizer has changed, to all that use them. Returns the transfers.
   Ops gather_updated(int stage, int block, double dense, double expert, const Ops& after) {
-    const Tags tags{Phase::optimizer, Dimension::gather, static_cast<std::int16_t>(stage), -1,
-                    static_cast<std::int16_t>(block), -1, 0};
+    const Tags tags{Phase::optimizer,
+                    Dimension::gather,
+                    static_cast<std::int16_t>(stage),
+                    -1,
+                    static_cast<std::int16_t>(block),
+                    -1,
+                    0};
     const std::string& algorithm = c_.plan.collectives.all_gather;
     const char* label = "parameters (after optimizer)";
     Ops gathered;
     if (dense > 0 && c_.dense_shards > 1) {
-      gathered.push_back(state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(dense), label, tags, after));
+      gathered.push_back(
+          state_transfer(kGatherDense, Operation::all_gather, algorithm, gather_bytes(dense), label, tags, after));
     }
     if (expert > 0 && c_.expert_shards > 1) {
-      gathered.push_back(state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(expert), label, tags, after));
+      gathered.push_back(
+          state_transfer(kGatherExpert, Operation::all_gather, algorithm, gather_bytes(expert), label, tags, after));
     }
     return gathered;
   }
@@ -546,14 +605,14 @@ class ProgramBuilder {
   std::unordered_map<const CollectiveCall*, Entries> entries_;
   Program program_;
   std::vector<std::uint8_t> channel_stream_;
-  std::vector<std::map<int, std::int32_t>> received_;  // [channel] microbatch -> op
-  std::map<ResultKey, Ops> results_;                   // what this rank computed for a stage of its own
+  std::vector<std::map<int, std::int32_t>> received_;   // [channel] microbatch -> op
+  std::map<ResultKey, Ops> results_;                    // what this rank computed for a stage of its own
   std::map<std::pair<int, int>, Ops> forwards_;         // [chunk, microbatch] collectives at a forward pass's end
   std::map<std::pair<int, int>, Ops> input_gradients_;  // [chunk, microbatch] last ops of the pass, for the later W
-  std::vector<Pass> last_pass_;                        // [chunk]
-  std::vector<Ops> visits_;                            // last ops of each visit of a block, in order
-  std::vector<int> late_;                              // blocks to reduce when their pass ends
-  std::set<std::pair<int, int>> gathered_;             // [stage, block] whose parameters stay whole
+  std::vector<Pass> last_pass_;                         // [chunk]
+  std::vector<Ops> visits_;                             // last ops of each visit of a block, in order
+  std::vector<int> late_;                               // blocks to reduce when their pass ends
+  std::set<std::pair<int, int>> gathered_;              // [stage, block] whose parameters stay whole
   Ops reduced_;
   // As planned: when ops end, when the compute stream and the communication streams are free. They only decide orders.
   std::vector<double> planned_end_;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/errors.hpp"
 #include "sim/collective/rerouted.hpp"
 #include "workloads/check.hpp"
 #include "workloads/grid.hpp"
@@ -31,9 +32,16 @@ class StepBuilder {
  public:
   StepBuilder(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
               const ClusterSpec& planned_on)
-      : cluster_(cluster), routings_(clusters_of_routings(cluster)), planned_on_(planned_on), plan_(plan),
-        detail_(detail), grid_(make_grid(plan, cluster.ranks())),
-        experts_(model, plan), blocks_(make_blocks(model, plan)), context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
+      : cluster_(cluster),
+        routings_(clusters_of_routings(cluster)),
+        planned_on_(planned_on),
+        plan_(plan),
+        detail_(detail),
+        book_(detail == Detail::flow),
+        grid_(make_grid(plan, cluster.ranks())),
+        experts_(model, plan),
+        blocks_(make_blocks(model, plan)),
+        context_{model, cluster, plan, step_.schedule, blocks_, step_.stage_blocks, channels_} {
     price();
     share_states();
     make_schedule();
@@ -41,12 +49,12 @@ class StepBuilder {
   }
 
   // What the graph would be built from.
-  StepOutline outline() {
+  StepOutline outline(StateTimes& known) {
     StepOutline outline;
     add_memories();
     plan_times();
     outline.passes = times_of(step_.schedule, step_.planned).makespan;
-    add_state_traffic(outline);
+    add_state_traffic(outline, known);
     outline.schedule = std::move(step_.schedule);
     outline.stage_blocks = std::move(step_.stage_blocks);
     outline.memory = std::move(step_.memory);
@@ -106,8 +114,9 @@ class StepBuilder {
     RankId to = 0;
     while (grid_.place[to].pipeline != grid_.place[0].pipeline + 1) ++to;
     const std::vector<RankId> pair = {0, to};
-    return alone(make_pattern(planned_on_, pair, Operation::point_to_point, "direct", {}, Detail::aggregate),
-                 message_bytes(context_.model, plan_));
+    return seconds_alone(planned_on_,
+                         make_pattern(planned_on_, pair, Operation::point_to_point, "direct", {}, Detail::aggregate),
+                         message_bytes(context_.model, plan_));
   }
 
   void price() {
@@ -115,8 +124,8 @@ class StepBuilder {
     context_.compute_sms = cluster_.gpu.sms - (shared ? 0 : plan_.sms.communication);
     context_.held_sms = shared ? plan_.sms.communication : 0;
     if (shared) step_.graph.sms = cluster_.gpu.sms;
-    context_.segments = priced(blocks_, cluster_.gpu);
-    context_.planned_segments = priced(blocks_, planned_on_.gpu);
+    context_.segments = priced(blocks_, slowest_of(cluster_.gpu, cluster_.ranks()));
+    context_.planned_segments = priced(blocks_, slowest_of(planned_on_.gpu, planned_on_.ranks()));
   }
 
   std::vector<std::array<std::vector<Segment>, 4>> priced(const BlockList& blocks, const Gpu& gpu) const {
@@ -139,7 +148,7 @@ class StepBuilder {
       const std::size_t first = programs.size();
       for (int kind = 0; kind < experts_.kinds(); ++kind) {
         StepContext seen = context_;
-        seen.segments = priced(experts_.blocks(kind), cluster_.gpu);
+        seen.segments = priced(experts_.blocks(kind), slowest_of(cluster_.gpu, cluster_.ranks()));
         Program program = make_program(seen, p, book_);
         const auto known = std::find(programs.begin() + static_cast<std::ptrdiff_t>(first), programs.end(), program);
         program_of_[p].push_back(static_cast<std::int32_t>(known - programs.begin()));
@@ -168,13 +177,15 @@ class StepBuilder {
       for (const auto& segments : of_kind) {
         for (const Segment& s : segments) {
           if (s.call == nullptr || context_.planned_seconds.contains(s.call)) continue;
-          const PatternKey key = pattern_key(plan_, *s.call);
+          PatternKey key = pattern_key(plan_, *s.call);
+          if (depends_on_payload(key.operation, key.algorithm)) key.payload = s.call->payload.value;
           auto [it, fresh] = patterns.try_emplace({s.call->group, key});
           if (fresh) {
-            it->second = make_pattern(planned_on_, groups_by(grid_, key_of(s.call->group))[0], key.operation, key.algorithm,
-                                      key.routed ? equal_routing(context_.model, plan_) : TokenRouting{}, Detail::aggregate);
+            it->second = make_pattern(planned_on_, groups_by(grid_, key_of(s.call->group))[0], key.operation,
+                                      key.algorithm, key.routed ? equal_routing(context_.model, plan_) : TokenRouting{},
+                                      Detail::aggregate, s.call->payload.value);
           }
-          context_.planned_seconds[s.call] = alone(it->second, s.call->payload.value);
+          context_.planned_seconds[s.call] = seconds_alone(planned_on_, it->second, s.call->payload.value);
         }
       }
     }
@@ -188,17 +199,6 @@ class StepBuilder {
       case GroupKind::expert_tensor: break;
     }
     return expert_tensor_key;
-  }
-
-  // Seconds of a call that has its links to itself.
-  double alone(const Pattern& pattern, double payload) const {
-    double seconds = 0;
-    for (const Part& part : pattern.parts) {
-      double per_byte = 0;
-      for (const Load& load : part.loads) per_byte = std::max(per_byte, load.legs / planned_on_.bandwidth[load.link].value);
-      seconds = std::max(seconds, part.alpha + payload * part.bytes_per_payload * per_byte);
-    }
-    return seconds;
   }
 
   void copy_links() {
@@ -268,12 +268,48 @@ class StepBuilder {
       group.name = fmt::format("{} {}-{}", to_text(dimension), members.front(), members.back());
       group.dimension = dimension;
       group.size = static_cast<int>(members.size());
-      for (const PatternKey& key : book_.patterns(slot)) {
-        const TokenRouting routing = key.routed ? experts_.routing(key, shape_of(cluster_, members)) : TokenRouting{};
-        group.patterns.push_back(make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing, detail_));
-      }
+      make_patterns(group, slot, members);
       add(std::move(group), slot, members);
     }
+  }
+
+  // Those that the group calls; others stay empty. Keys that come to the same share one. "auto" looks at the cluster as
+  // it is meant to be: a link that is slow today changes no algorithm.
+  void make_patterns(Group& group, std::int16_t slot, const std::vector<RankId>& members) {
+    const std::vector<bool> used = called_patterns(step_.graph.ranks[members[0]].program, slot);
+    std::map<PatternKey, std::size_t> made;
+    for (PatternKey key : book_.patterns(slot)) {
+      if (!used[group.patterns.size()]) {
+        group.patterns.push_back({std::string(to_text(key.operation)), key.algorithm, {}});
+        continue;
+      }
+      const double payload = key.payload > 0 ? key.payload : kLargePayload;
+      const TokenRouting routing = key.routed ? experts_.routing(key, shape_of(cluster_, members)) : TokenRouting{};
+      if (key.algorithm == "auto") {
+        key.algorithm = choose_algorithm(planned_on_, members, key.operation, routing, payload).name;
+        if (detail_ != Detail::flow && !depends_on_payload(key.operation, key.algorithm)) key.payload = 0;
+      }
+      const auto [it, fresh] = made.try_emplace(key, group.patterns.size());
+      group.patterns.push_back(
+          fresh ? make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing, detail_, payload)
+                : group.patterns[it->second]);
+    }
+    for (const Pattern& pattern : group.patterns) parts_ += pattern.parts.size();
+    if (detail_ == Detail::flow && parts_ > kMostMessages) {
+      throw InputError({{"", 0, "--detail",
+                         fmt::format("flow makes more than {} messages of this step; use aggregate, or a "
+                                     "smaller cluster",
+                                     kMostMessages)}});
+    }
+  }
+
+  const std::vector<bool>& called_patterns(std::int32_t program, std::int16_t slot) {
+    auto [it, fresh] = called_.try_emplace({program, slot}, book_.patterns(slot).size(), false);
+    if (!fresh) return it->second;
+    for (const Op& op : step_.graph.programs[program].ops) {
+      if (op.kind == OpKind::transfer && op.slot == slot) it->second[static_cast<std::size_t>(op.pattern)] = true;
+    }
+    return it->second;
   }
 
   void add_channels() {
@@ -330,7 +366,7 @@ class StepBuilder {
   }
 
   // Parameters' and gradients' collectives of a step as the programs would call them, each alone on its wires.
-  void add_state_traffic(StepOutline& outline) const {
+  void add_state_traffic(StepOutline& outline, StateTimes& known) const {
     const Parallel& p = plan_.parallel;
     outline.whole = p.zero == 3;
     outline.prefetched = plan_.overlap.gather_prefetch > 0;
@@ -346,24 +382,30 @@ class StepBuilder {
           expert += blocks_.block(block).parameters.expert;
         }
       }
-      const Seconds gather = state_seconds(Operation::all_gather, dense, expert) * gathers;
-      const Seconds reduce = state_seconds(Operation::reduce_scatter, dense, expert) * reduces;
+      const Seconds gather = state_seconds(known, Operation::all_gather, dense, expert) * gathers;
+      const Seconds reduce = state_seconds(known, Operation::reduce_scatter, dense, expert) * reduces;
       outline.gathers = std::max(outline.gathers, gather);
       outline.reduces = std::max(outline.reduces, reduce);
     }
   }
 
-  Seconds state_seconds(Operation operation, double dense, double expert) const {
+  Seconds state_seconds(StateTimes& known, Operation operation, double dense, double expert) const {
     const Precision format = operation == Operation::all_gather ? plan_.precision.gather : plan_.precision.reduce;
     const auto one = [&](const RankLists& lists, int shards, double parameters) {
       const RankLists groups = shards > 1 ? cut(lists, static_cast<std::size_t>(shards), false) : lists;
-      if (parameters <= 0 || groups[0].size() < 2) return 0.0;
+      if (parameters <= 0 || groups[0].size() < 2) return Seconds();
       const Operation op = shards == 1 ? Operation::all_reduce : operation;  // nothing is sharded
       const Algorithms& a = plan_.collectives;
       const std::string& name = op == Operation::all_gather ? a.all_gather : op == Operation::all_reduce ? a.all_reduce : a.reduce_scatter;
-      return alone(make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate), parameters * bytes_per_element(format));
+      const double bytes = parameters * bytes_per_element(format);
+      auto [it, fresh] = known.try_emplace({op, name, bytes, groups[0]});
+      if (fresh) {
+        const Pattern pattern = make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate, bytes);
+        it->second = Seconds(seconds_alone(planned_on_, pattern, bytes));
+      }
+      return it->second;
     };
-    return Seconds(one(dense_, context_.dense_shards, dense) + one(expert_, context_.expert_shards, expert));
+    return one(dense_, context_.dense_shards, dense) + one(expert_, context_.expert_shards, expert);
   }
 
   // Of the ranks at one place of the pipeline, those that need most.
@@ -379,13 +421,16 @@ class StepBuilder {
   const ClusterSpec& planned_on_;
   const ParallelPlan& plan_;
   Detail detail_;
+  Book book_;
   Step step_;
   Grid grid_;
   ExpertPlaces experts_;
   BlockList blocks_;  // as if all experts were alike: what plans are made with
   std::vector<Channel> channels_;
   StepContext context_;
-  Book book_;
+  static constexpr std::size_t kMostMessages = 1 << 22;  // of detail flow, in all groups: some gigabytes
+  std::map<std::pair<std::int32_t, std::int16_t>, std::vector<bool>> called_;  // [program, slot][pattern]
+  std::size_t parts_ = 0;
   std::vector<std::vector<std::int32_t>> program_of_;  // [pipeline rank][kind of place in an expert group]
   RankLists norm_;            // ranks that hold the parts of one gradient's norm
   RankLists dense_, expert_;  // ranks that hold the same dense parameters, the same experts
@@ -393,8 +438,9 @@ class StepBuilder {
 
 }  // namespace
 
-StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan) {
-  return StepBuilder(model, cluster, plan, Detail::aggregate, cluster).outline();
+StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, StateTimes* known) {
+  StateTimes own;
+  return StepBuilder(model, cluster, plan, Detail::aggregate, cluster).outline(known == nullptr ? own : *known);
 }
 
 std::vector<MemoryUse> plan_memory(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sim/cluster/cluster.hpp"
@@ -48,8 +50,13 @@ struct StepOutline {
   }
   bool whole = false, prefetched = false, late = false;  // ZeRO-3; gathers ahead; gradients reduced after the passes
 };
+// Seconds that collectives of parameters and gradients take by themselves, kept between outlines on one cluster: counting
+// the links of all pairs of thousands of ranks is most of an outline's work. By operation, algorithm, payload and members.
+using StateTimes = std::map<std::tuple<Operation, std::string, double, std::vector<RankId>>, Seconds>;
+
 // `plan` as for make_step().
-StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan);
+StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan,
+                         StateTimes* known = nullptr);
 // Its memory alone, [pipeline rank].
 std::vector<MemoryUse> plan_memory(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan);
 

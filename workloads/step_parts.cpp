@@ -4,7 +4,8 @@
 
 namespace stepsim {
 
-std::int16_t Book::pattern(std::int16_t slot, const PatternKey& key) {
+std::int16_t Book::pattern(std::int16_t slot, PatternKey key, double payload) {
+  if (every_payload_ || depends_on_payload(key.operation, key.algorithm)) key.payload = payload;
   auto& list = patterns_[slot];
   const auto it = std::find(list.begin(), list.end(), key);
   if (it != list.end()) return static_cast<std::int16_t>(it - list.begin());

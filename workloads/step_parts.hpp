@@ -36,6 +36,7 @@ struct PatternKey {
   bool routed = false;
   bool back = false;  // of unequal experts, as CollectiveCall has it
   int routing = 0;
+  double payload = 0;  // bytes, where the pattern depends on them; else 0
 
   auto operator<=>(const PatternKey&) const = default;
 };
@@ -51,12 +52,16 @@ double message_bytes(const ModelSpec& model, const ParallelPlan& plan);
 // Patterns that the programs call on each slot, and texts of labels: filled while programs are made.
 class Book {
  public:
-  std::int16_t pattern(std::int16_t slot, const PatternKey& key);
+  // `every_payload`: patterns are made for each payload even where their algorithm does not depend on it.
+  explicit Book(bool every_payload) : every_payload_(every_payload) {}
+
+  std::int16_t pattern(std::int16_t slot, PatternKey key, double payload);
   std::int32_t label(const std::string& text);
   const std::vector<PatternKey>& patterns(std::int16_t slot) const { return patterns_[slot]; }
   const std::vector<std::string>& labels() const { return labels_; }
 
  private:
+  bool every_payload_;
   std::array<std::vector<PatternKey>, kFixedSlots> patterns_;
   std::vector<std::string> labels_ = {""};
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cassert>
+#include <cmath>
 
 #include "sim/base/text_units.hpp"
 
@@ -45,6 +46,15 @@ void check_power(Fields& document, const Gpu& gpu) {
   document.problem("power", "a cap or an activity needs the dynamic_power of the calibrated rates");
 }
 
+void read_nvls(Fields& document, Gpu& gpu) {
+  if (!document.has("nvls")) return document.explain("nvls", "none", or_default("no reduction in the NVSwitch"));
+  Fields fields = document.mapping("nvls", required());
+  fields.bandwidth("bus_bandwidth", gpu.nvls.bus_bandwidth, required());
+  fields.integer("ranks", gpu.nvls.ranks, required(), 2);
+  fields.time("latency", gpu.nvls.latency, required());
+  fields.finish();
+}
+
 }  // namespace
 
 Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::vector<Override>& overrides) {
@@ -54,6 +64,7 @@ Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::
   document->text("name", gpu.name, required());
   document->integer("sms", gpu.sms, required(), 1);
   document->size("memory", gpu.memory, required());
+  document->number("spread", gpu.spread, or_default("all GPUs of a kind compute alike"), 0, 0.2);
   if (document->has("memory") && gpu.memory.value <= 0) document->problem("memory", "a GPU has some memory");
 
   Fields peak = document->mapping("peak", required());
@@ -73,6 +84,7 @@ Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::
     check_power(*document, gpu);
     all.finish();
   }
+  read_nvls(*document, gpu);
   const auto above_peak = [&](const char* what, FlopsPerSecond rate, FlopsPerSecond most) {
     if (rate > most && most.value > 0) {
       all.problem("speed_of_light", fmt::format("{} is achieved faster than its data-sheet peak: {} of {}", what,
@@ -86,6 +98,28 @@ Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::
   }
   document->finish();
   return gpu;
+}
+
+namespace {
+
+// What the largest of n standard normal values is on average (Blom's approximation: the quantile (n - 3/8) / (n + 1/4)),
+// by bisection of the distribution function.
+double expected_maximum(int n) {
+  const double below = (n - 0.375) / (n + 0.25);
+  double low = 0, high = 8;
+  while (high - low > 1e-9) {
+    const double middle = (low + high) / 2;
+    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < below ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+Gpu slowest_of(const Gpu& gpu, int gpus) {
+  Gpu slowest = gpu;
+  if (gpu.rates == Rates::calibrated && gpus > 1) slowest.compute_speed *= 1 - gpu.spread * expected_maximum(gpus);
+  return slowest;
 }
 
 FlopsPerSecond rate_of(const Gpu& gpu, Precision precision) {

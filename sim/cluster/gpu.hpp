@@ -11,6 +11,19 @@
 
 namespace stepsim {
 
+// Reduction and multicast in the NVSwitch (NVLink SHARP, "NVLS"), as an all-reduce within a node shows them.
+struct SwitchReduction {
+  BytesPerSecond bus_bandwidth;  // nccl-tests' bus bandwidth of a large all-reduce of `ranks` GPUs
+  int ranks = 0;                 // 0: the node has none
+  Seconds latency;               // of a call
+
+  // Bytes/s that a port then really carries each way: of a buffer V it sends and takes V (1 + 1/n), in the time
+  // 2 (n - 1)/n V / bus bandwidth.
+  BytesPerSecond port_rate() const { return bus_bandwidth * ((ranks + 1.0) / (2.0 * (ranks - 1))); }
+
+  bool operator==(const SwitchReduction&) const = default;
+};
+
 struct Gpu {
   std::string name;
   int sms = 0;               // streaming multiprocessors
@@ -27,14 +40,17 @@ struct Gpu {
   CalibratedRates calibrated = {};      // filled in with Rates::calibrated
   std::optional<PowerModel> power = std::nullopt;
   double compute_speed = 1;  // what-if: computing is that much faster, whatever it is priced with
+  SwitchReduction nvls;
+  double spread = 0;         // standard deviation of the computing speed from GPU to GPU of this kind, over the mean
 
   bool operator==(const Gpu&) const = default;
 };
 
-// Reads a GPU's YAML: name, sms, memory, peak {bf16, fp8}, power {limit, cap, idle,
+// Reads a GPU's YAML: name, sms, memory, spread, peak {bf16, fp8}, power {limit, cap, idle,
 // voltage_exponent, activity}, rates {speed_of_light
-// {bf16, fp8, fp32, hbm, launch_gap}, calibrated {...}}. A GPU without FP8 units leaves the fp8 keys out. Problems go to
-// `reading`; rates that are asked for and that the file does not have are one.
+// {bf16, fp8, fp32, hbm, launch_gap}, calibrated {...}}, and, where its NVSwitch reduces, nvls {bus_bandwidth, ranks,
+// latency}. A GPU without FP8 units leaves the fp8 keys out. Problems go to `reading`; rates that are asked for and
+// that the file does not have are one.
 Gpu read_gpu(Reading& reading, const std::string& path, Rates rates, const std::vector<Override>& overrides = {});
 
 // The achieved dense rate of a precision with all SMs at the speed of light. fp4 has no units of its own on the GPUs
@@ -43,6 +59,10 @@ FlopsPerSecond rate_of(const Gpu& gpu, Precision precision);
 
 // The same of its data-sheet peak; fp32 and tf32 stand to bf16 as their speed-of-light rates do.
 FlopsPerSecond peak_of(const Gpu& gpu, Precision precision);
+
+// The slowest of so many GPUs of this kind: a step in which all wait for all runs at its speed. With calibrated rates,
+// which were measured on a GPU or two; at the speed of light all GPUs are alike.
+Gpu slowest_of(const Gpu& gpu, int gpus);
 
 // The section `calibrated` of a file's rates (gpu_calibrated.cpp).
 void read_calibrated(Fields& rates, bool has_fp8, Gpu& gpu);

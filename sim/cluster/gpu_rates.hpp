@@ -47,6 +47,7 @@ struct CalibratedRates {
   AttentionPasses flash2;  // FlashAttention-2 on GPUs that have better ones
   bool has_flash2 = false;
   Seconds memory_start;    // of a memory-bound kernel, the gap to the next included
+  double reduction = 1;    // of the HBM bandwidth that kernels reach which reduce along rows: norms, softmax, loss
 
   bool operator==(const CalibratedRates&) const = default;
 };

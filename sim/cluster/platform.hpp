@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -44,6 +46,9 @@ class Platform {
   virtual std::vector<LinkId> route(HostId from, HostId to) const = 0;
   // -1 when there is no such host.
   virtual HostId host(std::string_view name) const = 0;
+  // Where every route is one link of the sender and one of the receiver: both of each host, to the centre and from it.
+  using StarLinks = std::vector<std::pair<LinkId, LinkId>>;
+  virtual std::optional<StarLinks> star() const { return std::nullopt; }
 };
 
 // Reads the file. Throws InputError with every problem found: no such file, not XML, elements and attributes that it

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <stdexcept>
 
@@ -11,15 +12,17 @@
 namespace stepsim {
 namespace {
 
-constexpr std::array<std::string_view, 7> kOperations = {"all_gather", "reduce_scatter", "all_reduce",
-                                                         "all_to_all", "broadcast",  "shift",  "point_to_point"};
+constexpr std::array<std::string_view, 7> kOperations = {"all_gather", "reduce_scatter", "all_reduce",    "all_to_all",
+                                                         "broadcast",  "shift",          "point_to_point"};
+
+constexpr std::array<std::string_view, 3> kDetails = {"formula", "aggregate", "flow"};
 
 // How fast a message between two GPUs goes when alone, and what it pays in latency.
 Wire wire_between(const ClusterSpec& cluster, RankId from, RankId to) {
   Wire wire{BytesPerSecond(0), Seconds(0)};
   for (const LinkId link : route_between(cluster, from, to)) {
     const BytesPerSecond here = cluster.bandwidth[link];
-    wire.bandwidth = wire.bandwidth.value == 0 ? here : std::min(wire.bandwidth, here);
+    if (here.value > 0) wire.bandwidth = wire.bandwidth.value == 0 ? here : std::min(wire.bandwidth, here);
     wire.latency += cluster.latency[link];
   }
   return wire;
@@ -36,51 +39,30 @@ Wires wires_of(const ClusterSpec& cluster, std::span<const RankId> members) {
     wires.between.bandwidth = std::min(wires.between.bandwidth, wire.bandwidth);
     wires.between.latency = std::max(wires.between.latency, wire.latency);
   }
+  wires.nvls.latency = cluster.gpu.nvls.latency;
+  if (cluster.gpu.nvls.ranks > 0) wires.nvls.bandwidth = cluster.gpu.nvls.port_rate();
   return wires;
 }
 
-std::string_view automatic(const GroupShape& shape, Operation operation, const TokenRouting& routing) {
-  switch (operation) {
-    case Operation::all_to_all: return routing.top_k > 0 && shape.nodes > 1 && shape.per_node > 0 ? "node_limited" : "pairwise";
-    case Operation::point_to_point: return "direct";
-    case Operation::shift: return "ring";
-    default: return shape.nodes > 1 && shape.per_node > 1 ? "hierarchical" : "ring";
-  }
+double seconds_of(const std::vector<Term>& terms, double payload) {
+  double longest = 0;
+  for (const Term& term : terms) longest = std::max(longest, term.alpha + term.beta * payload);
+  return longest;
 }
 
 }  // namespace
 
-std::string_view to_text(Operation operation) { return kOperations[static_cast<std::size_t>(operation)]; }
-
-const std::vector<Algorithm>& algorithms() {
-  using O = Operation;
-  static const std::vector<Algorithm> table = {
-      {O::all_gather, "flat", "each GPU pulls every share over its own NIC", flat_gather_traffic, flat_gather_time, needs_equal_nodes},
-      {O::all_gather, "ring", "one ring in rank order", ring_gather_traffic, ring_gather_time, nullptr},
-      {O::all_gather, "hierarchical", "rings along rails, NVLink spreads", hierarchical_gather_traffic, hierarchical_gather_time, needs_equal_nodes},
-      {O::reduce_scatter, "flat", "each GPU pushes every share over its own NIC", flat_gather_traffic, flat_gather_time, needs_equal_nodes},
-      {O::reduce_scatter, "ring", "one ring in rank order", ring_gather_traffic, ring_gather_time, nullptr},
-      {O::reduce_scatter, "hierarchical", "NVLink collects, rings along rails", hierarchical_gather_traffic, hierarchical_gather_time, needs_equal_nodes},
-      {O::all_reduce, "flat", "flat reduce-scatter, then flat all-gather", flat_all_reduce_traffic, flat_all_reduce_time, needs_equal_nodes},
-      {O::all_reduce, "ring", "one ring in rank order, twice around", ring_all_reduce_traffic, ring_all_reduce_time, nullptr},
-      {O::all_reduce, "hierarchical", "NVLink and rails, there and back", hierarchical_all_reduce_traffic, hierarchical_all_reduce_time, needs_equal_nodes},
-      {O::all_to_all, "pairwise", "each share goes to its GPU directly", pairwise_traffic, pairwise_time, nullptr},
-      {O::all_to_all, "node_limited", "one copy of a token a remote node, NVLink spreads", node_limited_traffic, node_limited_time, needs_equal_nodes},
-      {O::shift, "ring", "each member sends to the next", shift_traffic, shift_time, nullptr},
-      {O::point_to_point, "direct", "one message", direct_traffic, direct_time, nullptr},
-  };
-  return table;
+std::string_view to_text(Operation operation) {
+  return kOperations[static_cast<std::size_t>(operation)];
 }
 
-const char* needs_equal_nodes(const GroupShape& shape) {
-  return shape.per_node > 0 ? nullptr : "it needs as many members on each of its nodes";
+std::string_view to_text(Detail detail) {
+  return kDetails[static_cast<std::size_t>(detail)];
 }
 
-const Algorithm* find_algorithm(Operation operation, std::string_view name) {
-  for (const Algorithm& a : algorithms()) {
-    if (a.operation == operation && a.name == name) return &a;
-  }
-  return nullptr;
+std::optional<Detail> detail_from(std::string_view text) {
+  const auto at = std::find(kDetails.begin(), kDetails.end(), text);
+  return at == kDetails.end() ? std::nullopt : std::optional(static_cast<Detail>(at - kDetails.begin()));
 }
 
 GroupShape shape_of(const ClusterSpec& cluster, std::span<const RankId> members) {
@@ -96,37 +78,92 @@ GroupShape shape_of(const ClusterSpec& cluster, std::span<const RankId> members)
     const HostId a = cluster.nic_hosts[nodes[0][0]], b = cluster.nic_hosts[nodes[1][1]];
     shape.planes = cluster.platform->route(a, b).empty();
   }
+  shape.in_switch = cluster.gpu.nvls.ranks > 0;
   return shape;
 }
 
-Pattern make_pattern(const ClusterSpec& cluster, std::span<const RankId> members, Operation operation,
-                     std::string_view algorithm, const TokenRouting& routing, Detail detail) {
+bool depends_on_payload(Operation operation, std::string_view algorithm) {
+  if (const Algorithm* a = find_algorithm(operation, algorithm); a != nullptr) return a->chunked;
+  return std::count_if(algorithms().begin(), algorithms().end(),
+                       [&](const Algorithm& a) { return a.operation == operation && a.automatic != nullptr; }) > 1;
+}
+
+std::vector<const Algorithm*> automatic_choices(const GroupShape& shape, Operation operation,
+                                                const TokenRouting& routing) {
+  if (routing.top_k > 0 && shape.nodes > 1 && shape.per_node > 0) return {find_algorithm(operation, "node_limited")};
+  std::vector<const Algorithm*> choices;
+  for (const Algorithm& a : algorithms()) {
+    if (a.operation == operation && a.automatic != nullptr && a.automatic(shape)) choices.push_back(&a);
+  }
+  assert(!choices.empty());
+  return choices;
+}
+
+const Algorithm& choose_algorithm(const ClusterSpec& cluster, std::span<const RankId> members, Operation operation,
+                                  const TokenRouting& routing, double payload) {
   const GroupShape shape = shape_of(cluster, members);
-  const std::string_view name = algorithm == "auto" ? automatic(shape, operation, routing) : algorithm;
-  const Algorithm* found = find_algorithm(operation, name);
+  const std::vector<const Algorithm*> choices = automatic_choices(shape, operation, routing);
+  if (choices.size() == 1) return *choices[0];
+  const Wires wires = wires_of(cluster, members);
+  const auto seconds = [&](const Algorithm* a) {
+    return seconds_of(a->closed_form(shape, wires, routing, payload), payload);
+  };
+  const Algorithm* best = choices[0];
+  double shortest = seconds(best);
+  for (const Algorithm* a : choices) {
+    const double taken = seconds(a);
+    if (taken >= shortest) continue;
+    best = a;
+    shortest = taken;
+  }
+  return *best;
+}
+
+Pattern make_pattern(const ClusterSpec& cluster, std::span<const RankId> members, Operation operation,
+                     std::string_view algorithm, const TokenRouting& routing, Detail detail, double payload) {
+  const Algorithm* found = algorithm == "auto" ? &choose_algorithm(cluster, members, operation, routing, payload)
+                                               : find_algorithm(operation, algorithm);
   if (found == nullptr) {
-    throw std::invalid_argument(std::string(to_text(operation)) + " has no algorithm " + std::string(name));
+    throw std::invalid_argument(std::string(to_text(operation)) + " has no algorithm " + std::string(algorithm));
   }
+  const GroupShape shape = shape_of(cluster, members);
   if (const char* why = found->refuses == nullptr ? nullptr : found->refuses(shape); why != nullptr) {
-    throw std::invalid_argument(std::string(name) + " " + std::string(to_text(operation)) + " cannot run: " + why);
+    throw std::invalid_argument(std::string(found->name) + " " + std::string(to_text(operation)) +
+                                " cannot run: " + why);
   }
-  Pattern pattern{std::string(to_text(operation)), std::string(name), found->traffic(cluster, members, routing)};
-  if (detail == Detail::aggregate) return pattern;
+  const GroupCall call{cluster, members, routing, payload};
+  Pattern pattern{std::string(to_text(operation)), std::string(found->name), {}};
+  pattern.parts = detail == Detail::flow ? found->messages(call) : found->traffic(call);
+  if (detail != Detail::formula) return pattern;
   for (Part& part : pattern.parts) {
-    part.alpha = 0;
+    part.alpha = part.beta = 0;
+    part.after.clear();
     part.counted_only = true;
   }
-  for (const Term& term : found->closed_form(shape, wires_of(cluster, members), routing)) {
+  for (const Term& term : found->closed_form(shape, wires_of(cluster, members), routing, payload)) {
     pattern.parts.push_back({{}, 0, term.alpha, term.beta, false});
   }
   return pattern;
 }
 
+double seconds_alone(const ClusterSpec& cluster, const Pattern& pattern, double payload) {
+  std::vector<double> ends;
+  for (const Part& part : pattern.parts) {
+    double begin = 0;
+    for (const std::int32_t before : part.after) begin = std::max(begin, ends[before]);
+    begin += part.alpha + part.beta * payload;
+    if (part.behind >= 0) begin = std::max(begin, ends[part.behind]);
+    const double bytes = part.counted_only ? 0 : payload * part.bytes_per_payload;
+    ends.push_back(begin + bytes * seconds_per_byte(cluster, part.loads));
+  }
+  return ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end());
+}
+
 double expected_gpus(double experts, double gpus, double picks) {
   const double left = experts - experts / gpus;  // experts on the other GPUs
   if (left - picks + 1 <= 0) return gpus;
-  const double none = std::exp(std::lgamma(left + 1) + std::lgamma(experts - picks + 1) - std::lgamma(left - picks + 1) -
-                               std::lgamma(experts + 1));
+  const double none = std::exp(std::lgamma(left + 1) + std::lgamma(experts - picks + 1) -
+                               std::lgamma(left - picks + 1) - std::lgamma(experts + 1));
   return gpus * (1 - none);
 }
 

@@ -11,7 +11,8 @@ struct Copies {
 };
 
 // Without a limit the top_k different experts of a token fall on expected_gpus(experts, nodes, top_k) nodes and
-// expected_gpus(experts, size, top_k) GPUs. A limit of fewer nodes is always used up: M nodes, top_k / M experts on each.
+// expected_gpus(experts, size, top_k) GPUs. A limit of fewer nodes is always used up: M nodes, top_k / M experts on
+// each.
 Copies expected_copies(const GroupShape& shape, const TokenRouting& routing);
 
 }  // namespace stepsim

@@ -3,14 +3,15 @@
 // of planes a remote share first hops over NVLink to the sender's neighbour in the puller's plane, so that NVLink also
 // carries (g - 1)/g of it. All messages at once: one route latency.
 #include "sim/collective/algorithms.hpp"
+#include "sim/collective/flow.hpp"
 #include "sim/collective/legs.hpp"
 
 namespace stepsim {
 namespace {
 
-// Equal to adding every pair of members, without walking all N^2 of them: in a node every ordered pair exchanges its own
-// share and one hop for each other node; between two nodes, NIC i of the one sends the node's g shares to NIC i of the
-// other.
+// Equal to adding every pair of members, without walking all N^2 of them: in a node every ordered pair exchanges its
+// own share and one hop for each other node; between two nodes, NIC i of the one sends the node's g shares to NIC i of
+// the other.
 Part planes_part(const ClusterSpec& cluster, Members members, double rounds) {
   const auto nodes = by_node(cluster, members);
   const double g = static_cast<double>(nodes[0].size()), m = static_cast<double>(nodes.size());
@@ -34,17 +35,36 @@ Part planes_part(const ClusterSpec& cluster, Members members, double rounds) {
   return part;
 }
 
-std::vector<Part> flat(const ClusterSpec& cluster, Members members, double rounds) {
-  const GroupShape shape = shape_of(cluster, members);
-  if (shape.planes) return {planes_part(cluster, members, rounds)};
-  Legs legs(cluster);
-  for (const RankId from : members) {
-    for (const RankId to : members) legs.add(from, to);
-  }
-  return {make_part(legs, rounds / static_cast<double>(members.size()), rounds)};
+}  // namespace
+
+std::vector<Part> flat_traffic(const GroupCall& call, int rounds) {
+  const GroupShape shape = shape_of(call.cluster, call.members);
+  if (shape.planes) return {planes_part(call.cluster, call.members, rounds)};
+  Legs legs(call.cluster);
+  legs.add_all_pairs(call.members);
+  return {make_part(legs, rounds / static_cast<double>(call.members.size()), rounds)};
 }
 
-std::vector<Term> flat_time(const GroupShape& shape, const Wires& wires, double rounds) {
+// A member sends the second round when it has all of the first.
+std::vector<Part> flat_messages(const GroupCall& call, int rounds) {
+  const std::size_t n = call.members.size();
+  Flow flow(call.cluster);
+  std::vector<std::vector<MessageId>> begin(n);
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<std::vector<MessageId>> arrived(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        if (i == j) continue;
+        arrived[j].push_back(flow.send(call.members[i], call.members[j], 1.0 / static_cast<double>(n), begin[i]));
+      }
+    }
+    if (round + 1 == rounds) break;
+    for (std::size_t i = 0; i < n; ++i) begin[i] = {flow.join(std::move(arrived[i]))};
+  }
+  return flow.take();
+}
+
+std::vector<Term> flat_time(const GroupShape& shape, const Wires& wires, int rounds) {
   const double n = shape.size, g = shape.per_node;
   const double hops = shape.planes ? (n - g) / n * (g - 1) / g : 0;
   std::vector<Term> terms;
@@ -57,21 +77,6 @@ std::vector<Term> flat_time(const GroupShape& shape, const Wires& wires, double 
     terms.push_back({"inside", alpha, rounds * ((g - 1) / n + hops) / wires.inside.bandwidth.value});
   }
   return terms;
-}
-
-}  // namespace
-
-std::vector<Part> flat_gather_traffic(const ClusterSpec& cluster, Members members, const TokenRouting&) {
-  return flat(cluster, members, 1);
-}
-std::vector<Term> flat_gather_time(const GroupShape& shape, const Wires& wires, const TokenRouting&) {
-  return flat_time(shape, wires, 1);
-}
-std::vector<Part> flat_all_reduce_traffic(const ClusterSpec& cluster, Members members, const TokenRouting&) {
-  return flat(cluster, members, 2);
-}
-std::vector<Term> flat_all_reduce_time(const GroupShape& shape, const Wires& wires, const TokenRouting&) {
-  return flat_time(shape, wires, 2);
 }
 
 }  // namespace stepsim

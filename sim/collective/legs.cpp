@@ -1,17 +1,71 @@
 #include "sim/collective/legs.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace stepsim {
 
-void Legs::add(RankId from, RankId to, double times) {
-  const std::vector<LinkId> route = route_between(cluster_, from, to);
+void Legs::add_route(const std::vector<LinkId>& route, double times) {
   double latency = 0;
   for (const LinkId link : route) {
     loads_.push_back({link, times});
     latency += cluster_.latency[link].value;
   }
   latency_ = std::max(latency_, latency);
+}
+
+void Legs::add(RankId from, RankId to, double times) {
+  add_route(route_between(cluster_, from, to), times);
+}
+
+void Legs::add_by_rail(RankId from, RankId to, double times) {
+  const RankId via = cluster_.node_of(from) * cluster_.gpus_per_node + cluster_.local_of(to);
+  std::vector<LinkId> route = route_between(cluster_, from, via);
+  if (via != to) {
+    const std::vector<LinkId> rest = route_between(cluster_, via, to);
+    route.insert(route.end(), rest.begin(), rest.end());
+  }
+  add_route(route, times);
+}
+
+void Legs::add_all_pairs(std::span<const RankId> members, double times) {
+  const auto star = cluster_.gpus_per_node == 1 ? cluster_.platform->star() : std::nullopt;
+  if (!star || members.size() < 2) {
+    for (const RankId from : members) {
+      for (const RankId to : members) add(from, to, times);
+    }
+    return;
+  }
+  // Every route is the sender's port up and the receiver's port down: no need to walk all pairs.
+  const double others = static_cast<double>(members.size() - 1);
+  double up = 0, down = 0;
+  for (const RankId rank : members) {
+    const auto& [to_centre, from_centre] = (*star)[cluster_.nic_hosts[rank]];
+    loads_.push_back({to_centre, times * others});
+    loads_.push_back({from_centre, times * others});
+    up = std::max(up, cluster_.latency[to_centre].value);
+    down = std::max(down, cluster_.latency[from_centre].value);
+  }
+  latency_ = std::max(latency_, up + down);
+}
+
+void Legs::add_inside(const Nodes& nodes, double times) {
+  for (const auto& node : nodes) {
+    for (const RankId from : node) {
+      for (const RankId to : node) add(from, to, times);
+    }
+  }
+}
+
+void Legs::add_port(std::span<const RankId> node, std::size_t member, double out, double in) {
+  const RankId rank = node[member], one = node[(member + 1) % node.size()], other = node[(member + 2) % node.size()];
+  const auto common = [&](const std::vector<LinkId>& a, const std::vector<LinkId>& b, double legs) {
+    for (const LinkId link : a) {
+      if (legs > 0 && std::find(b.begin(), b.end(), link) != b.end()) loads_.push_back({link, legs});
+    }
+  };
+  common(route_between(cluster_, rank, one), route_between(cluster_, rank, other), out);
+  common(route_between(cluster_, one, rank), route_between(cluster_, other, rank), in);
 }
 
 std::vector<Load> Legs::take() {
@@ -28,18 +82,38 @@ std::vector<Load> Legs::take() {
   return merged;
 }
 
-std::vector<std::vector<RankId>> by_node(const ClusterSpec& cluster, std::span<const RankId> members) {
-  std::vector<std::vector<RankId>> nodes;
-  std::vector<int> ids;
+double seconds_per_byte(const ClusterSpec& cluster, const std::vector<Load>& loads) {
+  double most = 0;
+  for (const Load& load : loads) {
+    const double bandwidth = cluster.bandwidth[load.link].value;
+    if (bandwidth > 0) most = std::max(most, load.legs / bandwidth);
+  }
+  return most;
+}
+
+double seconds_per_byte(const ClusterSpec& cluster, const std::vector<LinkId>& route) {
+  double most = 0;
+  for (const LinkId link : route) {
+    const double bandwidth = cluster.bandwidth[link].value;
+    if (bandwidth > 0) most = std::max(most, 1 / bandwidth);
+  }
+  return most;
+}
+
+Nodes by_node(const ClusterSpec& cluster, std::span<const RankId> members) {
+  Nodes nodes;
+  std::map<int, std::size_t> places;
+  int last = -1;
+  std::size_t place = 0;
   for (const RankId r : members) {
     const int node = cluster.node_of(r);
-    auto at = std::find(ids.rbegin(), ids.rend(), node);  // members mostly come node by node
-    if (at == ids.rend()) {
-      ids.push_back(node);
-      nodes.push_back({r});
-    } else {
-      nodes[ids.rend() - at - 1].push_back(r);
+    if (node != last) {  // members mostly come node by node
+      const auto [at, fresh] = places.try_emplace(node, nodes.size());
+      if (fresh) nodes.emplace_back();
+      last = node;
+      place = at->second;
     }
+    nodes[place].push_back(r);
   }
   return nodes;
 }

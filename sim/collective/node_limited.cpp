@@ -21,11 +21,10 @@
 #include "sim/collective/algorithms.hpp"
 #include "sim/collective/copies.hpp"
 #include "sim/collective/legs.hpp"
+#include "sim/collective/two_stage.hpp"
 
 namespace stepsim {
 namespace {
-
-using Nodes = std::vector<std::vector<RankId>>;
 
 void add_leg(Legs& legs, RankId from, RankId to, bool back) {
   back ? legs.add(to, from) : legs.add(from, to);
@@ -95,15 +94,15 @@ double busiest_inside(const GroupShape& shape, const TokenRouting& routing) {
 
 }  // namespace
 
-std::vector<Part> node_limited_traffic(const ClusterSpec& cluster, Members members, const TokenRouting& routing) {
-  const auto nodes = by_node(cluster, members);
-  if (!routing.in_node.empty()) return unequal_traffic(cluster, nodes, routing);
-  const GroupShape shape = shape_of(cluster, members);
-  const Copies c = expected_copies(shape, routing);
+std::vector<Part> node_limited_traffic(const GroupCall& call) {
+  const auto nodes = by_node(call.cluster, call.members);
+  if (!call.routing.in_node.empty()) return unequal_traffic(call.cluster, nodes, call.routing);
+  const GroupShape shape = shape_of(call.cluster, call.members);
+  const Copies c = expected_copies(shape, call.routing);
   const double g = shape.per_node;
   std::vector<Part> parts;
   if (shape.nodes > 1) {
-    Legs rails(cluster);
+    Legs rails(call.cluster);
     for (std::size_t i = 0; i < nodes[0].size(); ++i) {
       for (const auto& from : nodes) {
         for (const auto& to : nodes) {
@@ -114,12 +113,8 @@ std::vector<Part> node_limited_traffic(const ClusterSpec& cluster, Members membe
     parts.push_back(make_part(rails, c.nodes / shape.nodes, 1));
   }
   if (g > 1) {
-    Legs inside(cluster);
-    for (const auto& node : nodes) {
-      for (const RankId from : node) {
-        for (const RankId to : node) inside.add(from, to);
-      }
-    }
+    Legs inside(call.cluster);
+    inside.add_inside(nodes);
     const double arrival = parts.empty() ? 0 : parts[0].alpha;
     parts.push_back(make_part(inside, c.nodes * c.on_node / g, 1));
     parts.back().alpha += arrival;
@@ -127,7 +122,24 @@ std::vector<Part> node_limited_traffic(const ClusterSpec& cluster, Members membe
   return parts;
 }
 
-std::vector<Term> node_limited_time(const GroupShape& shape, const Wires& wires, const TokenRouting& routing) {
+std::vector<Part> node_limited_messages(const GroupCall& call) {
+  const GroupShape shape = shape_of(call.cluster, call.members);
+  const Copies c = expected_copies(shape, call.routing);
+  const int g = shape.per_node;
+  std::vector<double> to_node = call.routing.to_node, in_node = call.routing.in_node;
+  if (in_node.empty()) {
+    to_node.assign(static_cast<std::size_t>(shape.nodes), c.nodes / shape.nodes);
+    in_node.assign(static_cast<std::size_t>(shape.size), c.nodes * c.on_node / shape.size);
+  }
+  const bool back = call.routing.back;
+  const auto rail = [&](int from, int to, int) { return to_node[static_cast<std::size_t>(back ? from : to)]; };
+  const auto inside = [&](int node, int, int from, int to) {
+    return in_node[static_cast<std::size_t>(node * g + (back ? from : to))];
+  };
+  return two_stage_messages(call, {back, rail, inside});
+}
+
+std::vector<Term> node_limited_time(const GroupShape& shape, const Wires& wires, const TokenRouting& routing, double) {
   const Copies c = expected_copies(shape, routing);
   const double n = shape.nodes, g = shape.per_node;
   double across = c.nodes * (n - 1) / n, inside = c.nodes * c.on_node * (g - 1) / g;

@@ -12,13 +12,18 @@
 // over plane i on the other nodes (dispatch), or S = (N - 1) Q of the node where the holders stand (combine):
 //   dispatch  NIC out g R(i); NVLink in also (g - 1) R(i), out also the sum of R over the other planes
 //   combine   NIC out S, in P - Q; NVLink in also S - (N - 1) p, out also (N - 1) (g - 1) p
+//
+// Rail-aligned (NCCL's PXN): the same in any network, so that no message crosses from rail to rail outside a node; the
+// messages of a node's members to one GPU elsewhere travel over its rail together.
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "sim/collective/algorithms.hpp"
 #include "sim/collective/copies.hpp"
+#include "sim/collective/flow.hpp"
 #include "sim/collective/legs.hpp"
+#include "sim/collective/two_stage.hpp"
 
 namespace stepsim {
 namespace {
@@ -29,20 +34,33 @@ double share_of(const GroupShape& shape, const TokenRouting& routing) {
   return copies.nodes * copies.on_node / shape.size;
 }
 
-std::vector<Part> unequal_traffic(const ClusterSpec& cluster, Members members, const TokenRouting& routing) {
+void add_pair(Legs& legs, RankId from, RankId to, bool by_rail) {
+  by_rail ? legs.add_by_rail(from, to) : legs.add(from, to);
+}
+
+std::vector<Part> unequal_traffic(const GroupCall& call, bool by_rail) {
   std::map<double, std::vector<RankId>> holders;  // by size of the share
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (routing.to_member[i] > 0) holders[routing.to_member[i]].push_back(members[i]);
+  for (std::size_t i = 0; i < call.members.size(); ++i) {
+    const double share = call.routing.to_member[i];
+    if (share > 0) holders[share].push_back(call.members[i]);
   }
   std::vector<Part> parts;
   for (const auto& [share, ranks] : holders) {
-    Legs legs(cluster);
+    Legs legs(call.cluster);
     for (const RankId holder : ranks) {
-      for (const RankId other : members) routing.back ? legs.add(holder, other) : legs.add(other, holder);
+      for (const RankId other : call.members) {
+        call.routing.back ? add_pair(legs, holder, other, by_rail) : add_pair(legs, other, holder, by_rail);
+      }
     }
     parts.push_back(make_part(legs, share, 1));
   }
   return parts;
+}
+
+// What members send to each member (without unequal experts the same to all).
+std::vector<double> shares_of(const GroupCall& call) {
+  if (!call.routing.to_member.empty()) return call.routing.to_member;
+  return std::vector<double>(call.members.size(), share_of(shape_of(call.cluster, call.members), call.routing));
 }
 
 // Copies of a token that the busiest port of each kind carries.
@@ -80,16 +98,26 @@ Busiest busiest(const GroupShape& shape, const TokenRouting& routing) {
 
 }  // namespace
 
-std::vector<Part> pairwise_traffic(const ClusterSpec& cluster, Members members, const TokenRouting& routing) {
-  if (!routing.to_member.empty()) return unequal_traffic(cluster, members, routing);
-  Legs legs(cluster);
-  for (const RankId from : members) {
-    for (const RankId to : members) legs.add(from, to);
-  }
-  return {make_part(legs, share_of(shape_of(cluster, members), routing), 1)};
+std::vector<Part> pairwise_traffic(const GroupCall& call) {
+  if (!call.routing.to_member.empty()) return unequal_traffic(call, false);
+  Legs legs(call.cluster);
+  legs.add_all_pairs(call.members);
+  return {make_part(legs, share_of(shape_of(call.cluster, call.members), call.routing), 1)};
 }
 
-std::vector<Term> pairwise_time(const GroupShape& shape, const Wires& wires, const TokenRouting& routing) {
+std::vector<Part> pairwise_messages(const GroupCall& call) {
+  const std::vector<double> shares = shares_of(call);
+  Flow flow(call.cluster);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    for (std::size_t j = 0; j < shares.size(); ++j) {
+      const double share = shares[call.routing.back ? i : j];
+      if (i != j && share > 0) flow.send(call.members[i], call.members[j], share);
+    }
+  }
+  return flow.take();
+}
+
+std::vector<Term> pairwise_time(const GroupShape& shape, const Wires& wires, const TokenRouting& routing, double) {
   const double n = shape.size, g = shape.per_node, share = share_of(shape, routing);
   const double hops = shape.planes ? (n - g) * (g - 1) / g : 0;  // remote messages that change planes
   Busiest most{share * (n - g), share * (g - 1 + hops)};
@@ -104,6 +132,39 @@ std::vector<Term> pairwise_time(const GroupShape& shape, const Wires& wires, con
     terms.push_back({"inside", alpha, most.nvlink / wires.inside.bandwidth.value});
   }
   return terms;
+}
+
+std::vector<Part> rail_aligned_traffic(const GroupCall& call) {
+  if (!call.routing.to_member.empty()) return unequal_traffic(call, true);
+  Legs legs(call.cluster);
+  for (const RankId from : call.members) {
+    for (const RankId to : call.members) legs.add_by_rail(from, to);
+  }
+  return {make_part(legs, share_of(shape_of(call.cluster, call.members), call.routing), 1)};
+}
+
+std::vector<Part> rail_aligned_messages(const GroupCall& call) {
+  const std::vector<double> shares = shares_of(call);
+  const int g = shape_of(call.cluster, call.members).per_node;
+  const bool back = call.routing.back;
+  const auto share = [&](int node, int place) { return shares[static_cast<std::size_t>(node * g + place)]; };
+  const auto rail = [&](int from, int to, int place) {
+    if (!back) return g * share(to, place);
+    double sum = 0;
+    for (int other = 0; other < g; ++other) sum += share(from, other);
+    return sum;
+  };
+  const auto inside = [&](int node, int other, int from, int to) {
+    return back ? share(node, from) : share(other, to);
+  };
+  return two_stage_messages(call, {true, rail, inside});
+}
+
+std::vector<Term> rail_aligned_time(const GroupShape& shape, const Wires& wires, const TokenRouting& routing,
+                                    double payload) {
+  GroupShape planes = shape;
+  planes.planes = shape.nodes > 1 && shape.per_node > 1;
+  return pairwise_time(planes, wires, routing, payload);
 }
 
 }  // namespace stepsim

@@ -161,10 +161,13 @@ TokenRouting unequal_routing(TokenRouting routing, std::span<const double> loads
   routing.to_node = {1};
   routing.in_node = routing.to_member;
   if (nodes == 1 || size % nodes != 0) return routing;
-  const double allowed = routing.max_nodes > 0 ? std::min(routing.max_nodes, nodes) : nodes;
-  routing.to_node = node_reach(std::min(allowed, routing.top_k), loads, static_cast<std::size_t>(nodes));
-  routing.in_node.clear();
   const std::size_t of_node = loads.size() / static_cast<std::size_t>(nodes);
+  routing.to_node.clear();
+  for (int n = 0; n < nodes; ++n) routing.to_node.push_back(anywhere.reach(n * of_node, of_node));
+  if (routing.max_nodes <= 0 || routing.max_nodes >= sum_of(routing.to_node)) return routing;  // no limit that binds
+  routing.to_node =
+      node_reach(std::min<double>(routing.max_nodes, routing.top_k), loads, static_cast<std::size_t>(nodes));
+  routing.in_node.clear();
   for (int n = 0; n < nodes; ++n) {
     const double reach = routing.to_node[n];
     std::vector<double> own(loads.begin() + static_cast<std::ptrdiff_t>(n * of_node),

@@ -13,10 +13,10 @@ std::vector<ClusterSpec> clusters_of_routings(const ClusterSpec& cluster) {
 
 Pattern make_rerouted_pattern(std::span<const ClusterSpec> routings, std::span<const RankId> members,
                               Operation operation, std::string_view algorithm, const TokenRouting& routing,
-                              Detail detail) {
-  Pattern pattern = make_pattern(routings[0], members, operation, algorithm, routing, detail);
+                              Detail detail, double payload) {
+  Pattern pattern = make_pattern(routings[0], members, operation, algorithm, routing, detail, payload);
   for (const ClusterSpec& cluster : routings.subspan(1)) {
-    Pattern other = make_pattern(cluster, members, operation, pattern.algorithm, routing, detail);
+    Pattern other = make_pattern(cluster, members, operation, pattern.algorithm, routing, detail, payload);
     if (other.parts.size() != pattern.parts.size()) throw std::logic_error("a route changes the parts of a " + pattern.operation);
     for (std::size_t p = 0; p < other.parts.size(); ++p) {
       pattern.parts[p].detours.push_back({std::move(other.parts[p].loads), other.parts[p].alpha});

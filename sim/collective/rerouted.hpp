@@ -15,6 +15,6 @@ std::vector<ClusterSpec> clusters_of_routings(const ClusterSpec& cluster);
 // make_pattern() for each of them, in one: parts that change have detours.
 Pattern make_rerouted_pattern(std::span<const ClusterSpec> routings, std::span<const RankId> members,
                               Operation operation, std::string_view algorithm, const TokenRouting& routing,
-                              Detail detail);
+                              Detail detail, double payload = kLargePayload);
 
 }  // namespace stepsim

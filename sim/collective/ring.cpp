@@ -1,42 +1,84 @@
-// Ring: member i sends to member i + 1, in the order of the members; n - 1 steps, each moving V/n along every leg
+// Ring: member i sends to member i + 1, in the order of the members; n - 1 steps, each moving c = V/n along every leg
 // (all-reduce: a reduce-scatter, then an all-gather: 2 (n - 1) steps). One ring, so one NIC a node in each direction
-// where members of a node stand next to each other. Pace: the slowest leg.
+// where members of a node stand next to each other. A call takes the longer of
+//   what the slowest leg sends: c in every step, one after the other, and one latency;
+//   what the data's way takes: latency and c on each of the legs but the quickest, in every round.
+// With equal legs the latter: (n - 1) (latency + c / bandwidth). Closed form: members stand node by node.
+#include <algorithm>
+
 #include "sim/collective/algorithms.hpp"
+#include "sim/collective/flow.hpp"
 #include "sim/collective/legs.hpp"
 
 namespace stepsim {
 namespace {
 
-std::vector<Part> ring(const ClusterSpec& cluster, Members members, double rounds) {
-  const double n = static_cast<double>(members.size());
-  Legs legs(cluster);
-  for (std::size_t i = 0; i < members.size(); ++i) legs.add(members[i], members[(i + 1) % members.size()]);
-  return {make_part(legs, rounds * (n - 1) / n, rounds * (n - 1))};
-}
+struct Leg {
+  double latency = 0, seconds = 0;  // seconds: of c bytes
+  double hop() const { return latency + seconds; }
+};
 
-std::vector<Term> ring_time(const GroupShape& shape, const Wires& wires, double rounds) {
-  const double n = shape.size;
-  const bool apart = shape.nodes > 1;
-  const Wire& wire = apart ? wires.between : wires.inside;
-  // In a network of planes the step from one node to the next also hops over NVLink to the next one's plane.
-  const double latency = wire.latency.value + (shape.planes ? wires.inside.latency.value : 0);
-  return {{apart ? "between" : "inside", rounds * (n - 1) * latency,
-           rounds * (n - 1) / n / wire.bandwidth.value}};
+// How much longer than the slowest leg's bytes a call takes.
+double beyond_bytes(const Leg& slowest, double all_hops, double quickest_hop, double rounds, double steps) {
+  return std::max(slowest.latency, rounds * (all_hops - quickest_hop - steps * slowest.seconds));
 }
 
 }  // namespace
 
-std::vector<Part> ring_gather_traffic(const ClusterSpec& cluster, Members members, const TokenRouting&) {
-  return ring(cluster, members, 1);
+std::vector<Part> ring_traffic(const GroupCall& call, int rounds) {
+  const std::size_t n = call.members.size();
+  const double steps = static_cast<double>(n - 1), chunk = call.payload / static_cast<double>(n);
+  Legs legs(call.cluster);
+  Leg slowest;
+  double all = 0, quickest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const RankId from = call.members[i], to = call.members[(i + 1) % n];
+    legs.add(from, to);
+    const std::vector<LinkId> route = route_between(call.cluster, from, to);
+    const Leg leg{route_latency(call.cluster, route).value, chunk * seconds_per_byte(call.cluster, route)};
+    if (leg.seconds > slowest.seconds) slowest = leg;
+    all += leg.hop();
+    quickest = i == 0 ? leg.hop() : std::min(quickest, leg.hop());
+  }
+  Part part = make_part(legs, rounds * steps / static_cast<double>(n), 0);
+  part.alpha = beyond_bytes(slowest, all, quickest, rounds, steps);
+  return {part};
 }
-std::vector<Term> ring_gather_time(const GroupShape& shape, const Wires& wires, const TokenRouting&) {
-  return ring_time(shape, wires, 1);
+
+std::vector<Part> ring_messages(const GroupCall& call, int rounds) {
+  const std::size_t n = call.members.size();
+  Flow flow(call.cluster);
+  std::vector<MessageId> before(n, kNoMessage), now(n, kNoMessage);
+  for (std::size_t step = 0; step < static_cast<std::size_t>(rounds) * (n - 1); ++step) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const MessageId arrived = before[(i + n - 1) % n];
+      std::vector<MessageId> after;
+      if (arrived != kNoMessage) after.push_back(arrived);
+      now[i] = flow.send(call.members[i], call.members[(i + 1) % n], 1.0 / static_cast<double>(n), std::move(after),
+                         before[i]);
+    }
+    before = now;
+  }
+  return flow.take();
 }
-std::vector<Part> ring_all_reduce_traffic(const ClusterSpec& cluster, Members members, const TokenRouting&) {
-  return ring(cluster, members, 2);
-}
-std::vector<Term> ring_all_reduce_time(const GroupShape& shape, const Wires& wires, const TokenRouting&) {
-  return ring_time(shape, wires, 2);
+
+std::vector<Term> ring_time(const GroupShape& shape, const Wires& wires, int rounds, double payload) {
+  const double n = shape.size, nodes = shape.nodes > 1 ? shape.nodes : 0, chunk = payload / n;
+  Leg inside, between;
+  if (shape.size > shape.nodes) inside = {wires.inside.latency.value, chunk / wires.inside.bandwidth.value};
+  if (shape.nodes > 1) {
+    between = {wires.between.latency.value, chunk / wires.between.bandwidth.value};
+    // In a network of planes the step from one node to the next also hops over NVLink to the next one's plane.
+    if (shape.planes) between = {between.latency + inside.latency, std::max(between.seconds, inside.seconds)};
+  }
+  const bool apart = between.seconds > inside.seconds;
+  const Leg& slowest = apart ? between : inside;
+  double quickest = slowest.hop();
+  if (nodes > 0) quickest = std::min(quickest, between.hop());
+  if (n > nodes) quickest = std::min(quickest, inside.hop());
+  const double all = (n - nodes) * inside.hop() + nodes * between.hop();
+  return {{apart ? "between" : "inside", beyond_bytes(slowest, all, quickest, rounds, n - 1),
+           rounds * (n - 1) * slowest.seconds / payload}};
 }
 
 }  // namespace stepsim

@@ -11,4 +11,8 @@ namespace stepsim {
 // the SMs, but no faster than the tile with most keys takes: few heads of a long sequence leave SMs idle.
 Seconds attention_computing(const Kernel& kernel, const AttentionRates& rates, FlopsPerSecond peak, int gpu_sms, int sms);
 
+// How many times longer the first FlashAttention, as written in Triton, takes than FlashAttention-2. assumption: the
+// geometric mean of 1.3 and 2.5, the range that FlashAttention-2's paper (Dao, 2023, arXiv 2307.08691) measured on A100.
+inline constexpr double kTritonSlowness = 1.8;
+
 }  // namespace stepsim

@@ -60,9 +60,10 @@ Computing computing(const Kernel& kernel, const Gpu& gpu, int sms) {
       return both([&](int n) { return gemm_computing(kernel, r, peak, gpu.sms, n); }, start, r.overlap);
     }
     case KernelClass::attention: {
-      const AttentionPasses& passes = kernel.flash2 && c.has_flash2 ? c.flash2 : c.flash;
+      const AttentionPasses& passes = kernel.flash != Kernel::Flash::best && c.has_flash2 ? c.flash2 : c.flash;
       const AttentionRates& r = kernel.backward ? passes.backward : passes.forward;
-      return both([&](int n) { return attention_computing(kernel, r, peak, gpu.sms, n); }, r.start, 100);
+      const double slower = kernel.flash == Kernel::Flash::triton ? kTritonSlowness : 1;
+      return both([&](int n) { return attention_computing(kernel, r, peak, gpu.sms, n) * slower; }, r.start, 100);
     }
     case KernelClass::memory:
       break;
@@ -74,7 +75,7 @@ Computing computing(const Kernel& kernel, const Gpu& gpu, int sms) {
 KernelCost calibrated(const Kernel& kernel, const Gpu& gpu, int sms) {
   Computing at = computing(kernel, gpu, sms);
   KernelCost cost;
-  cost.hbm_time = kernel.bytes / gpu.hbm;
+  cost.hbm_time = kernel.bytes / (gpu.hbm * (kernel.reduces ? gpu.calibrated.reduction : 1));
   if (at.time.value > 0 && gpu.power) {
     const Seconds free = together(at.time, cost.hbm_time, at.overlap);
     cost.clock = clock_of(*gpu.power, kernel.flops / free / peak_of(gpu, kernel.precision));

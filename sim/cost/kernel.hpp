@@ -24,7 +24,10 @@ struct Kernel {
   double groups = 1;  // grouped GEMM: experts; attention: heads x sequences
   bool groups_in_k = false;  // grouped GEMM: the groups share k (a weight gradient), not m
   double most_keys = 0;      // attention: keys that the query with most of them sees
-  bool flash2 = false;       // attention: FlashAttention-2, also where better kernels exist
+  // Attention: which kernel. best: of the GPU's table; flash2: FlashAttention-2, also where better ones exist; triton: the
+  // first FlashAttention as written in Triton.
+  enum class Flash : std::uint8_t { best, flash2, triton } flash = Flash::best;
+  bool reduces = false;      // memory-bound: sums or maxima along rows (norms, softmax, loss)
   bool backward = false;
   Flops flops = {};        // hardware FLOPs
   Flops model_flops = {};  // the part the model's arithmetic needs: equal to flops, or less (recompute: 0; what tensor

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "sim/engine/engine.hpp"
+#include "sim/engine/part_order.hpp"
 #include "sim/engine/route_table.hpp"
 #include "sim/graph/changes.hpp"
 #include "sim/graph/step_graph.hpp"
@@ -37,7 +38,7 @@ struct Event {
     rerouted,
   } kind = Kind::compute_done;
   std::uint8_t stream = 0;  // delay_done
-  std::int16_t part = 0;    // latency_paid
+  std::int32_t part = 0;    // latency_paid, part_done
   std::int32_t index = 0;   // rank, group or link
 };
 
@@ -45,7 +46,8 @@ template <class Clock>
 class Conductor {
  public:
   // Times go to spans[offset of the rank + op]; see span_offsets.
-  Conductor(const StepGraph& graph, Clock& clock, Span* spans) : graph_(graph), clock_(clock), spans_(spans) {
+  Conductor(const StepGraph& graph, Clock& clock, Span* spans)
+      : graph_(graph), clock_(clock), spans_(spans), orders_(graph) {
     offsets_ = span_offsets(graph);
     for (const Program& program : graph.programs) layouts_.push_back(lay_out(program));
     ranks_.resize(graph.ranks.size());
@@ -74,7 +76,9 @@ class Conductor {
       case Event::Kind::compute_done: finish(event.index, 0); break;
       case Event::Kind::delay_done: finish(event.index, event.stream); break;
       case Event::Kind::latency_paid: move_part(event.index, event.part); break;
-      case Event::Kind::part_done: part_done(event.index); break;
+      case Event::Kind::part_done:
+        part_done(event.index, event.part);
+        break;
       default:
         if (finished_ == offsets_.back()) return;  // the step is over: nothing that changes now matters
         change(event);
@@ -148,6 +152,8 @@ class Conductor {
     int parts_left = 0;
     std::uint64_t calls = 0;  // before the present one
     double jitter = 1;        // of the present call
+    const PartOrder* order = nullptr;  // of the running call; null: all parts at once
+    PartOrder::Progress progress;
   };
 
   static Layout lay_out(const Program& program) {
@@ -289,27 +295,55 @@ class Conductor {
     state.jitter = jitter_factor(graph_.jitter.communication_sigma, graph_.jitter.seed, ~static_cast<std::uint64_t>(g), state.calls++);
     state.parts_left = static_cast<int>(parts.size());
     if (parts.empty()) return finish_call(g);
-    for (std::size_t p = 0; p < parts.size(); ++p) {
-      const double latency = state.jitter * (alpha_of(parts[p], clock_.routing()) + parts[p].beta * call.payload_bytes);
-      if (latency > 0) {
-        clock_.at(latency, {Event::Kind::latency_paid, 0, static_cast<std::int16_t>(p), g});
-      } else {
-        move_part(g, static_cast<std::int16_t>(p));
-      }
+    state.order = orders_.of(g, call.pattern);
+    if (state.order != nullptr) state.order->begin(state.progress);
+    const std::size_t n = parts.size();
+    for (std::size_t p = 0; p < n; ++p) {
+      if (parts[p].after.empty()) start_part(g, static_cast<std::int32_t>(p));
     }
   }
 
-  void move_part(GroupId g, std::int16_t p) {
+  const Op& running_call(GroupId g) const {
     const Ready& member = groups_[g].ready.front();
-    const Op& call = program_of(member.rank).ops[member.op];
+    return program_of(member.rank).ops[member.op];
+  }
+
+  void start_part(GroupId g, std::int32_t p) {
+    const Op& call = running_call(g);
     const Part& part = graph_.groups[g].patterns[call.pattern].parts[p];
-    const double bytes = groups_[g].jitter * part.bytes_per_payload * call.payload_bytes;
-    if (part.loads.empty() || part.counted_only || !(bytes > 0)) return part_done(g);
+    const double latency = groups_[g].jitter * (alpha_of(part, clock_.routing()) + part.beta * call.payload_bytes);
+    if (latency > 0) {
+      clock_.at(latency, {Event::Kind::latency_paid, 0, p, g});
+    } else {
+      move_part(g, p);
+    }
+  }
+
+  void move_part(GroupId g, std::int32_t p) {
+    GroupState& state = groups_[g];
+    if (state.order != nullptr && !state.order->may_move(p, state.progress)) return;
+    const Op& call = running_call(g);
+    const Part& part = graph_.groups[g].patterns[call.pattern].parts[p];
+    const double bytes = state.jitter * part.bytes_per_payload * call.payload_bytes;
+    if (part.loads.empty() || part.counted_only || !(bytes > 0)) {
+      if (state.order == nullptr) return part_done(g, p);
+      return clock_.at(0, {Event::Kind::part_done, 0, p, g});  // a chain of such parts would recurse
+    }
     clock_.move({g, call.pattern, p}, bytes, {Event::Kind::part_done, 0, p, g});
   }
 
-  void part_done(GroupId g) {
-    if (--groups_[g].parts_left == 0) finish_call(g);
+  void part_done(GroupId g, std::int32_t p) {
+    GroupState& state = groups_[g];
+    if (--state.parts_left == 0) return finish_call(g);
+    if (state.order == nullptr) return;
+    const PartOrder& order = *state.order;
+    order.end(p, state.progress);
+    for (const std::int32_t q : order.followers(p)) {
+      if (state.progress.held[q]) move_part(g, q);
+    }
+    for (const std::int32_t q : order.successors(p)) {
+      if (--state.progress.waits[q] == 0) start_part(g, q);
+    }
   }
 
   void finish_call(GroupId g) {
@@ -358,7 +392,7 @@ class Conductor {
   }
 
   void end_parts(const std::vector<Event>& ended) {
-    for (const Event& event : ended) part_done(event.index);
+    for (const Event& event : ended) part_done(event.index, event.part);
   }
 
   std::string describe_stuck(const std::vector<PartId>& stalled) const {
@@ -402,6 +436,7 @@ class Conductor {
   std::vector<Layout> layouts_;
   std::vector<RankState> ranks_;
   std::vector<GroupState> groups_;
+  PartOrders orders_;
   std::deque<RankId> queue_;
   std::uint64_t finished_ = 0;
   double end_ = 0;

@@ -18,7 +18,7 @@ RouteTable::RouteTable(const StepGraph& graph) : graph_(graph) {
         const Part& part = patterns[p].parts[q];
         of_pattern.push_back(add(part.loads, known));
         if (part.detours.empty()) continue;
-        const PartId id{static_cast<std::int32_t>(g), static_cast<std::int16_t>(p), static_cast<std::int16_t>(q)};
+        const PartId id{static_cast<std::int32_t>(g), static_cast<std::int32_t>(p), static_cast<std::int32_t>(q)};
         for (const Detour& detour : part.detours) detours_[id].push_back(add(detour.loads, known));
       }
     }

@@ -10,8 +10,7 @@
 namespace stepsim {
 
 struct PartId {
-  std::int32_t group;
-  std::int16_t pattern, part;
+  std::int32_t group, pattern, part;
 
   auto operator<=>(const PartId&) const = default;
 };

@@ -46,6 +46,8 @@ void dump_group(Out out, const StepGraph& graph, std::size_t index) {
     for (const Part& part : pattern.parts) {
       fmt::format_to(out, "    alpha {:.9g} s, beta {:.9g} s/B, {:.9g} B a leg{}:", part.alpha, part.beta, part.bytes_per_payload,
                      part.counted_only ? ", counted only" : "");
+      if (!part.after.empty()) fmt::format_to(out, " (after {})", fmt::join(part.after, ","));
+      if (part.behind >= 0) fmt::format_to(out, " (behind {})", part.behind);
       for (const Load& load : part.loads) fmt::format_to(out, " {}x{:.9g}", graph.links[load.link].name, load.legs);
       *out++ = '\n';
       for (std::size_t d = 0; d < part.detours.size(); ++d) {
@@ -99,8 +101,14 @@ Json group_json(const Group& group) {
     for (const Part& part : pattern.parts) {
       Json detours = Json::array();
       for (const Detour& d : part.detours) detours.push_back({{"alpha_s", d.alpha}, {"loads", loads_json(d.loads)}});
-      parts.push_back({{"alpha_s", part.alpha}, {"beta_s_per_byte", part.beta}, {"bytes_per_payload", part.bytes_per_payload},
-                       {"counted_only", part.counted_only}, {"loads", loads_json(part.loads)}, {"detours", detours}});
+      parts.push_back({{"alpha_s", part.alpha},
+                       {"beta_s_per_byte", part.beta},
+                       {"bytes_per_payload", part.bytes_per_payload},
+                       {"counted_only", part.counted_only},
+                       {"loads", loads_json(part.loads)},
+                       {"detours", detours},
+                       {"after", part.after},
+                       {"behind", part.behind}});
     }
     patterns.push_back({{"operation", pattern.operation}, {"algorithm", pattern.algorithm}, {"parts", parts}});
   }

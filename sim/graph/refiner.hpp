@@ -67,9 +67,7 @@ inline void append_changes(const std::vector<Change>& changes, Key& key) {
 
 // Where a link is used, under a routing.
 struct Use {
-  std::int32_t group;
-  std::int16_t pattern, part;
-  std::int32_t routing;
+  std::int32_t group, pattern, part, routing;
   double legs;
 };
 
@@ -84,8 +82,8 @@ class Refiner {
         for (std::size_t q = 0; q < patterns[p].parts.size(); ++q) {
           for_each_routing(patterns[p].parts[q], [&](std::int32_t routing, const std::vector<Load>& loads) {
             for (const Load& load : loads) {
-              uses_[load.link].push_back({static_cast<std::int32_t>(g), static_cast<std::int16_t>(p),
-                                          static_cast<std::int16_t>(q), routing, load.legs});
+              uses_[load.link].push_back({static_cast<std::int32_t>(g), static_cast<std::int32_t>(p),
+                                          static_cast<std::int32_t>(q), routing, load.legs});
             }
           });
         }
@@ -139,7 +137,9 @@ class Refiner {
       for (const Pattern& pattern : group.patterns) {
         for (const char c : pattern.operation + "/" + pattern.algorithm) key.push_back(static_cast<std::uint64_t>(c));
         for (const Part& part : pattern.parts) {
-          key.insert(key.end(), {bits(part.bytes_per_payload), bits(part.alpha), bits(part.beta), part.detours.size()});
+          key.insert(key.end(), {bits(part.bytes_per_payload), bits(part.alpha), bits(part.beta), part.detours.size(),
+                                 static_cast<std::uint64_t>(part.behind), part.after.size()});
+          key.insert(key.end(), part.after.begin(), part.after.end());
           for (const Detour& detour : part.detours) key.push_back(bits(detour.alpha));
         }
         key.push_back(~0ULL);

@@ -103,6 +103,20 @@ void check_loads(const StepGraph& graph, const Group& group, const std::vector<L
   }
 }
 
+void check_part(const StepGraph& graph, const Group& group, const Pattern& pattern, std::size_t index,
+                std::vector<std::string>& problems) {
+  const Part& part = pattern.parts[index];
+  check_loads(graph, group, part.loads, problems);
+  for (const Detour& detour : part.detours) check_loads(graph, group, detour.loads, problems);
+  const auto number = static_cast<std::int32_t>(index);
+  const bool earlier =
+      std::all_of(part.after.begin(), part.after.end(), [&](std::int32_t p) { return p >= 0 && p < number; });
+  if (!earlier || part.behind < -1 || part.behind >= number) {
+    problems.push_back(fmt::format("group {}, {} {}, part {}: waits for a part that is not an earlier one", group.name,
+                                   pattern.operation, pattern.algorithm, index));
+  }
+}
+
 }  // namespace
 
 std::string_view to_text(Dimension dimension) { return kDimensions[static_cast<std::size_t>(dimension)]; }
@@ -147,10 +161,7 @@ std::vector<std::string> problems_of(const StepGraph& graph) {
   if (!problems.empty()) return problems;
   for (const Group& group : graph.groups) {
     for (const Pattern& pattern : group.patterns) {
-      for (const Part& part : pattern.parts) {
-        check_loads(graph, group, part.loads, problems);
-        for (const Detour& detour : part.detours) check_loads(graph, group, detour.loads, problems);
-      }
+      for (std::size_t p = 0; p < pattern.parts.size(); ++p) check_part(graph, group, pattern, p, problems);
     }
     static const std::vector<Call> kNone;
     const auto calls_of = [&](const Endpoint& e) -> const std::vector<Call>& {

@@ -125,11 +125,15 @@ struct Part {
   double beta = 0;
   bool counted_only = false;  // takes no time: its loads only say which links carried its bytes (a closed form's traffic)
   std::vector<Detour> detours = {};  // [routing - 1]; empty: the same under every routing
+  std::vector<std::int32_t> after = {};  // earlier parts of the pattern that end before this one's latency begins
+  std::int32_t behind = -1;  // an earlier part that goes first on the same connection: this one's latency may pass
+                             // meanwhile, but its bytes move only when that one's have; -1: none
 
   bool operator==(const Part&) const = default;
 };
 
-// What a call does on the wires: parts run side by side, the call ends with the last of them.
+// What a call does on the wires: parts run side by side, unless they name others that come first; the call ends with
+// the last of them.
 struct Pattern {
   std::string operation;  // all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, point_to_point
   std::string algorithm;  // flat, ring, hierarchical, node_limited, ...
@@ -179,7 +183,7 @@ struct GraphLink {
 };
 
 // From `time` on, `routing` holds: 0 are the parts' own loads and alphas, n their detours[n - 1]. What is moving then
-// goes on with the bytes that are left; latency is paid once, by the routing that holds when a call starts.
+// goes on with the bytes that are left; latency is paid once, by the routing that holds when it begins.
 struct Rerouting {
   double time = 0;
   std::int32_t routing = 0;
@@ -224,8 +228,8 @@ struct StepGraph {
 std::uint64_t count_events(const StepGraph& graph);
 
 // Every reason why the graph cannot run, each naming its event: ops that wait for a later op, slots or patterns that do
-// not exist, endpoints of a group whose calls do not match. Empty when sound. (Deadlocks across ranks show when an
-// engine runs.)
+// not exist, parts that wait for a later one, endpoints of a group whose calls do not match. Empty when sound.
+// (Deadlocks across ranks show when an engine runs.)
 std::vector<std::string> problems_of(const StepGraph& graph);
 
 // "rank 3 op 12 all_to_all dispatch (expert, stage 2, microbatch 5)": how errors and dumps name an event.

@@ -100,7 +100,8 @@ Json link_json(const LinkRow& row) {
 
 Json wait_json(const WaitRow& row) {
   return {{"rank", row.rank},           {"count", row.count},         {"stage", row.stage},         {"for_rank", row.for_rank},
-          {"for_count", row.for_count}, {"for_stage", row.for_stage}, {"for_speed", row.for_speed}, {"wait_s", row.wait_s}};
+          {"for_count", row.for_count}, {"for_stage", row.for_stage}, {"for_speed", row.for_speed}, {"wait_s", row.wait_s},
+          {"slow_rank", row.slow_rank}, {"slow_speed", row.slow_speed}};
 }
 
 // {"norm_bytes": 1.5, ...} of a rank; empty where nothing is known.

@@ -128,7 +128,9 @@ WaitRow read_wait(const Json& json) {
           .for_count = json.at("for_count").get<int>(),
           .for_stage = json.at("for_stage").get<int>(),
           .for_speed = number(json, "for_speed"),
-          .wait_s = number(json, "wait_s")};
+          .wait_s = number(json, "wait_s"),
+          .slow_rank = json.at("slow_rank").get<int>(),
+          .slow_speed = number(json, "slow_speed")};
 }
 
 OverlapRow read_overlap(const Json& json) {

@@ -107,6 +107,10 @@ struct WaitRow {
   int for_rank = 0, for_count = 1, for_stage = 0;  // for whom
   double for_speed = 1;                            // their mean speed over the step
   double wait_s = 0;                               // of each rank that waits
+  // The slowest rank on the chain of events that made it late (its own kernels, or those it waited for before) and how
+  // slow it was then; -1: none was slower than full speed.
+  int slow_rank = -1;
+  double slow_speed = 1;
 
   bool operator==(const WaitRow&) const = default;
 };

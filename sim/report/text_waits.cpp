@@ -1,4 +1,5 @@
-// Who waits for whom, for people: a row for each kind of rank that others wait for.
+// Who waits for whom, for people: a row for each kind of rank that others wait for, at once or, where a slow rank made
+// others late, through them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,13 +38,17 @@ std::string ranges(const std::set<int>& numbers) {
 
 std::vector<Cause> causes_of(const Report& report) {
   std::map<int, Cause> by_rank;
+  std::map<int, const RankRow*> ranks;
+  for (const RankRow& row : report.ranks) ranks[row.rank] = &row;
   for (const WaitRow& row : report.waits) {
     if (row.wait_s < noise * report.step_time_s) continue;
-    Cause& cause = by_rank[row.for_rank];
-    cause.rank = row.for_rank;
-    cause.count = row.for_count;
-    cause.stage = row.for_stage;
-    cause.speed = row.for_speed;
+    const auto slow = ranks.find(row.slow_rank);
+    const int rank = slow == ranks.end() ? row.for_rank : row.slow_rank;
+    Cause& cause = by_rank[rank];
+    cause.rank = rank;
+    cause.count = slow == ranks.end() ? row.for_count : slow->second->count;
+    cause.stage = slow == ranks.end() ? row.for_stage : slow->second->stage;
+    cause.speed = std::min(cause.speed, slow == ranks.end() ? row.for_speed : row.slow_speed);
     if (cause.waiting.insert(row.rank).second) cause.gpus += row.count;
     cause.stages.insert(row.stage);
     cause.longest = std::max(cause.longest, row.wait_s);
@@ -60,7 +65,14 @@ std::vector<Cause> causes_of(const Report& report) {
 std::string waits_section(const Report& report) {
   const std::vector<Cause> causes = causes_of(report);
   if (causes.empty()) return "";
-  Table table({{"rank"}, {"alike"}, {"stage"}, {"speed"}, {"GPUs that wait for it"}, {"their stages", true, true}, {"longest"}, {"GPU-seconds"}});
+  Table table({{"rank"},
+               {"alike"},
+               {"stage"},
+               {"speed"},
+               {"GPUs that wait for it"},
+               {"their stages", true, true},
+               {"longest"},
+               {"GPU-seconds"}});
   const std::size_t shown = std::min(most_causes, causes.size());
   double left = 0;
   for (std::size_t i = shown; i < causes.size(); ++i) left += causes[i].sum;
@@ -69,7 +81,9 @@ std::string waits_section(const Report& report) {
     table.row({std::to_string(c.rank), number_text(c.count), std::to_string(c.stage), fmt::format("{:.3g}", c.speed),
                number_text(c.gpus), ranges(c.stages), seconds_text(c.longest), number_text(c.sum)});
   }
-  std::string text = "Who waits for whom (in collectives, for the member that comes last)\n" + table.text();
+  std::string text =
+      "Who waits for whom (in collectives; for the last to come, or for the slow rank that made it late)\n" +
+      table.text();
   if (causes.size() > shown) {
     text += fmt::format("  ({} more ranks, {} GPU-seconds, not shown; --json has all)\n",
                         number_text(static_cast<double>(causes.size() - shown)), number_text(left));

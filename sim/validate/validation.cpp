@@ -102,6 +102,7 @@ Validation validate(const ValidationRequest& request) {
   std::vector<Row> rows;
   for (const RunRow& read : file.rows) {
     if (request.only_high && read.run.usability != "high") continue;
+    if (!request.ids.empty() && std::find(request.ids.begin(), request.ids.end(), read.run.id) == request.ids.end()) continue;
     Row row = prepare(read);
     if (fits(row.result, filters)) rows.push_back(std::move(row));
   }

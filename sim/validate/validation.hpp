@@ -40,6 +40,19 @@ struct ErrorSummary {
   double signed_median = 0, mean_absolute = 0, percentile_90 = 0;  // of |error|
   int memory_rows = 0;
   double memory_signed_median = 0, memory_mean_absolute = 0;
+
+  bool operator==(const ErrorSummary&) const = default;
+};
+
+// The errors with one modelling element or assumption taken out or decided otherwise.
+struct Ablation {
+  std::string id, about;
+  std::vector<std::string> instead;  // --set; empty: there is no key to decide otherwise
+  int rows = 0;                      // that need it and were simulated again
+  int refused = 0;                   // of them, those that cannot be decided otherwise; they keep their error
+  ErrorSummary families_alike;
+
+  bool operator==(const Ablation&) const = default;
 };
 
 struct Validation {
@@ -52,11 +65,13 @@ struct Validation {
   // Families weigh equally: the mean of their mean absolute errors, and the median of rows weighted by 1 / rows of their
   // family.
   ErrorSummary families_alike;
+  std::vector<Ablation> ablations;  // filled in by ablate()
 };
 
 struct ValidationRequest {
   std::string file, home;
   bool only_high = true;                   // rows of usability high
+  std::vector<std::string> ids;            // only these rows; empty: all
   std::vector<std::string> filters;        // "family=BigScience*", "gpu=*H100*", "id=...": all must fit
   std::vector<std::string> overrides;      // "plan.rates=speed_of_light", of model, plan and cluster
   int jobs = 0;                            // 0: as many as there are cores
@@ -65,6 +80,9 @@ struct ValidationRequest {
 // Throws InputError for a file that is no table of runs, filters that name no column or fit no row, and overrides that
 // fit no row.
 Validation validate(const ValidationRequest& request);
+
+// Simulates again without each modelling element and assumption that rows of the validation needed, one at a time.
+void ablate(const ValidationRequest& request, Validation& validation);
 
 // The family of a row: its source without the version of its release ("NVIDIA DGXC benchmarking recipes").
 std::string family_of(const PublishedRun& run);
@@ -77,6 +95,7 @@ void judge_causes(Validation& validation);
 
 // Writers.
 std::string to_text(const Validation& validation, int worst);  // fits 100 columns
+std::string scoreboard(const Validation& validation);          // families and all, nothing else
 std::string to_json(const Validation& validation);             // schema stepsim.validation/1
 std::string to_csv(const Validation& validation);              // a row a run
 

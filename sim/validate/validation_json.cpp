@@ -75,6 +75,12 @@ std::string to_json(const Validation& v) {
   for (const RunResult& r : v.results) j["rows"].push_back(json_of(r));
   j["assumptions"] = Json::object();
   for (const Assumption& a : run_assumptions()) j["assumptions"][std::string(a.id)] = a.about;
+  j["ablations"] = Json::array();
+  for (const Ablation& a : v.ablations) {
+    Json of = {{"id", a.id}, {"about", a.about}, {"instead", a.instead}, {"rows", a.rows}, {"refused", a.refused}};
+    if (!a.instead.empty() && a.rows > 0) of["families_alike"] = json_of(a.families_alike);
+    j["ablations"].push_back(std::move(of));
+  }
   j["columns"] = {{"read", columns_of(used_run_columns())}, {"known_but_not_read", columns_of(unused_run_columns())},
                   {"not_read", v.unread_columns}};
   return j.dump(1) + "\n";

@@ -87,7 +87,35 @@ std::string assumptions(const Validation& v) {
   return text.empty() ? "" : "Assumptions where rows are silent:\n" + text + "\n";
 }
 
+// Elements in the order of what they are worth.
+std::string ablations(const Validation& v) {
+  if (v.ablations.empty()) return "";
+  std::vector<const Ablation*> rows;
+  for (const Ablation& a : v.ablations) rows.push_back(&a);
+  const auto worth = [&](const Ablation* a) { return a->instead.empty() ? -1 : std::abs(a->families_alike.signed_median - v.families_alike.signed_median); };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Ablation* a, const Ablation* b) { return worth(a) > worth(b); });
+  Table table({{"decided otherwise", true, true}, {"rows"}, {"signed median"}, {"mean |error|"}, {"instead", true, true}});
+  table.row({"(nothing)", fmt::format("{}", v.families_alike.simulated), signed_percent(v.families_alike.signed_median), percent(v.families_alike.mean_absolute), ""});
+  for (const Ablation* a : rows) {
+    std::string instead;
+    for (const std::string& set : a->instead) instead += (instead.empty() ? "" : ", ") + set;
+    if (a->refused > 0) instead += fmt::format(" ({} rows refuse)", a->refused);
+    const bool none = a->instead.empty();
+    table.row({a->id, fmt::format("{}", a->rows), none ? "-" : signed_percent(a->families_alike.signed_median),
+               none ? "-" : percent(a->families_alike.mean_absolute), none ? "no key" : instead});
+  }
+  return "Families alike, with one element at a time decided otherwise:\n" + table.text() + "\n";
+}
+
 }  // namespace
+
+std::string scoreboard(const Validation& v) {
+  std::vector<ErrorSummary> all = v.families;
+  all.push_back(v.families_alike);
+  all.push_back(v.rows_alike);
+  for (ErrorSummary& s : all) s.memory_rows = 0;
+  return summaries("family", all);
+}
 
 std::string to_text(const Validation& v, int worst) {
   std::string text = fmt::format("{}", v.file);
@@ -95,7 +123,7 @@ std::string to_text(const Validation& v, int worst) {
   text += "\n\n" + summaries("family", v.families);
   text += summaries("overall", {v.families_alike, v.rows_alike});
   text += summaries("GPU", v.gpus) + summaries("model", v.models);
-  text += worst_rows(v, worst) + companions(v) + not_simulated(v) + assumptions(v);
+  text += worst_rows(v, worst) + companions(v) + not_simulated(v) + ablations(v) + assumptions(v);
   text += wrap("Error: simulated over measured step time, less 1. Families weigh equally, whatever their size: mean |error| "
                   "is the mean of theirs; medians weigh a row by 1 / rows of its family.", page_width) + "\n";
   return text;

@@ -34,8 +34,9 @@ void EngineArguments::declare(CLI::App& verb, bool with_elasticities) {
   verb.add_option("--engine", engine, "simgrid: links are shared; ideal: no contention")
       ->check(CLI::IsMember(engine_names()))
       ->capture_default_str();
-  verb.add_option("--detail", detail, "collectives as steady traffic on the links, or as their closed form")
-      ->check(CLI::IsMember({"aggregate", "formula"}))
+  verb.add_option("--detail", detail,
+                  "collectives as steady traffic on the links, as their closed form, or message by message")
+      ->check(CLI::IsMember({"aggregate", "formula", "flow"}))
       ->capture_default_str();
   verb.add_option("--fold", fold, "auto: simulate one rank of each kind (exact); off: all of them")
       ->check(CLI::IsMember({"auto", "off"}))
@@ -49,7 +50,7 @@ void EngineArguments::declare(CLI::App& verb, bool with_elasticities) {
 Options EngineArguments::options() const {
   Options options;
   options.engine = engine;
-  options.detail = detail == "formula" ? Detail::formula : Detail::aggregate;
+  options.detail = *detail_from(detail);
   options.fold = fold == "auto";
   options.elasticities = elasticities == "on";
   return options;

@@ -10,6 +10,7 @@ struct Arguments {
   ValidationRequest request;
   std::string usability = "high";
   int worst = 10;
+  bool ablation = false, scoreboard = false;
   InputArguments inputs;
   OutputArguments outputs;
 };
@@ -20,10 +21,11 @@ int run(const Arguments& args, const std::string& program) {
   request.home = args.inputs.complete(program).home;
   request.overrides = args.inputs.request.overrides;
   request.only_high = args.usability == "high";
-  const Validation done = validate(request);
+  Validation done = validate(request);
+  if (args.ablation) ablate(request, done);
   args.outputs.write("--json", [&] { return to_json(done); });
   args.outputs.write("--csv", [&] { return to_csv(done); });
-  if (!args.outputs.wants_standard_output()) write_output("-", to_text(done, args.worst));
+  if (!args.outputs.wants_standard_output()) write_output("-", args.scoreboard ? scoreboard(done) : to_text(done, args.worst));
   return 0;
 }
 
@@ -36,6 +38,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   verb.add_option("--filter", args->request.filters, "only rows that fit: family=Big*, gpu=*H100*, model=..., id=..., cluster=...")
       ->allow_extra_args(false);
   args->inputs.declare_set(verb);
+  verb.add_flag("--ablation", args->ablation, "simulate again without each modelling element and assumption: what it is worth");
+  verb.add_flag("--scoreboard", args->scoreboard, "print the errors of families and of all, nothing else");
   verb.add_option("--worst", args->worst, "rows to list")->check(CLI::NonNegativeNumber)->capture_default_str();
   verb.add_option("--jobs", args->request.jobs, "simulations at a time (0: a core each)")->check(CLI::NonNegativeNumber)->capture_default_str();
   args->outputs.declare(verb, "--json", "write everything as JSON to this file (-: standard output)");

@@ -34,6 +34,7 @@ Verb sweep_verb();
 Verb search_verb();
 Verb results_verb();
 Verb validate_verb();
+Verb collective_verb();
 Verb list_verb();
 
 }  // namespace stepsim

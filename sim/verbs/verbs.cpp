@@ -16,6 +16,7 @@ const std::vector<Verb>& verbs() {
       search_verb(),
       results_verb(),
       validate_verb(),
+      collective_verb(),
       list_verb(),
   };
   return table;

@@ -92,9 +92,10 @@ TEST(FaultSteps, ASlowRailStretchesEveryCallItBounds) {
       operation = to_text(a.operation) == pattern.operation ? a.operation : operation;
     const bool routed = operation == Operation::all_to_all;
     const TokenRouting routing = routed ? TokenRouting{256, 8, 4} : TokenRouting{};
-    const Wires wires{{BytesPerSecond(160e9), Seconds(3.33e-6)}, {BytesPerSecond(between), Seconds(2.8e-6)}};
+    const Wires wires{{BytesPerSecond(160e9), Seconds(3.33e-6)}, {BytesPerSecond(between), Seconds(2.8e-6)}, {}};
     double most = 0;
-    for (const Term& t : find_algorithm(operation, pattern.algorithm)->closed_form(shape, wires, routing)) {
+    for (const Term& t :
+         find_algorithm(operation, pattern.algorithm)->closed_form(shape, wires, routing, op.payload_bytes)) {
       most = std::max(most, t.alpha + t.beta * op.payload_bytes);
     }
     return most;
@@ -110,11 +111,12 @@ TEST(FaultSteps, ASlowRailStretchesEveryCallItBounds) {
   EXPECT_NEAR(slow.report.step_time_s, s.compute + stretched, 1e-6 * s.step);
 }
 
-// --- a pipeline of two nodes, one microbatch: rank r sends to rank r + 8 and gets its gradient back ---
+// --- a pipeline of two nodes, one microbatch: rank r sends to rank r + 8 and gets its gradient back. The eight GPUs of
+// a stage are one tensor group and one expert group, so that there are no gradients to reduce ---
 
-const std::vector<std::string> kTwoStages = {"cluster.nodes=2",          "model.layers=4",
-                                             "plan.parallel.pipeline=2", "plan.parallel.expert=8",
-                                             "plan.routing.max_nodes=0", "plan.batch.global_sequences=8"};
+const std::vector<std::string> kTwoStages = {
+    "cluster.nodes=2",        "model.layers=4",           "plan.parallel.pipeline=2",     "plan.parallel.expert=8",
+    "plan.parallel.tensor=8", "plan.routing.max_nodes=0", "plan.batch.global_sequences=1"};
 constexpr double kMessage = 4096.0 * 7168 * 2;  // bytes: tokens x hidden x BF16
 constexpr double kNic = 50e9;
 
@@ -133,6 +135,33 @@ Span message_of(const Simulation& done) {
 TEST(FaultSteps, TheMessageOfTheTwoStages) {
   const Span message = message_of(simulated(kTwoStages));
   EXPECT_NEAR(message.end - message.start, kMessage / kNic + 2.8e-6, 1e-9);
+}
+
+// Rank 5's card is dead: its message goes out by rank 6's, which is then busy with two, there and back. NVLink is
+// faster, and its two hops' latency passes while the other message is on the card: each way takes one message more.
+TEST(FaultSteps, ADeadCardDoublesItsNeighboursLoad) {
+  const Simulation usual = simulated(kTwoStages);
+  const Simulation dead = simulated(kTwoStages, "links: [{match: \"nic5_*\", down_at: 0s, failover: nvlink}]");
+  EXPECT_NEAR(dead.report.step_time_s - usual.report.step_time_s, 2 * kMessage / kNic, 1e-9);
+  double by_dead = 0, by_neighbour = 0;
+  for (const LinkRow& row : dead.report.links) {
+    if (row.name == "nic5_up") by_dead += row.bytes;
+    if (row.name == "nic6_up") by_neighbour += row.bytes;
+  }
+  EXPECT_EQ(by_dead, 0);
+  EXPECT_NEAR(by_neighbour, 2 * kMessage, 1);
+}
+
+// It dies when half of its message has passed, and nothing goes round it for a millisecond, in which the neighbour's
+// message ends: the other half has rank 6's card to itself; the gradients share it.
+TEST(FaultSteps, ACardDiesInTheMiddleOfAMessage) {
+  const Simulation usual = simulated(kTwoStages);
+  const Span message = message_of(usual);
+  const double middle = message.end - kMessage / kNic / 2;
+  const Simulation dead = simulated(
+      kTwoStages,
+      fmt::format("links: [{{match: \"nic5_*\", down_at: {:.17g}s, failover: nvlink, failover_delay: 1ms}}]", middle));
+  EXPECT_NEAR(dead.report.step_time_s - usual.report.step_time_s, 1e-3 + kMessage / kNic, 1e-9);
 }
 
 // Down for 10 ms in the middle of the message, which then goes on.

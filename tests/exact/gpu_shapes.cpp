@@ -159,7 +159,7 @@ TEST(GpuShapes, FlashAttention2IsSlowerWhereThereIsBetter) {
   const Gpu gpu = shipped("h100-sxm");
   Kernel kernel = attention(8192, 32, 128);
   const double better = efficiency(kernel, gpu);
-  kernel.flash2 = true;
+  kernel.flash = Kernel::Flash::flash2;
   EXPECT_GT(better, 1.3 * efficiency(kernel, gpu));
 }
 

@@ -47,7 +47,7 @@ StepGraph pipeline(const std::string& schedule_name, ScheduleShape shape, double
   }
   context.planned_segments = context.segments;
   StepGraph graph;
-  Book book;
+  Book book(false);
   for (int r = 0; r < shape.ranks; ++r) {
     graph.programs.push_back(make_program(context, r, book));
     Rank rank;

@@ -1,4 +1,5 @@
 // Unequal experts against arithmetic: shares, bytes on links, the step's time.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

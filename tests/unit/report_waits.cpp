@@ -22,6 +22,7 @@ TEST(Waits, TheLastMemberIsWaitedFor) {
   EXPECT_EQ(waits[0].for_stage, 0);
   EXPECT_EQ(waits[0].stage, 1);
   EXPECT_EQ(waits[0].wait_s, 3.0);
+  EXPECT_EQ(waits[0].slow_rank, -1);
   EXPECT_EQ(toy::example_report().waits, waits);
 }
 
@@ -47,6 +48,7 @@ TEST(Waits, AStragglerHasItsName) {
   for (const WaitRow& row : waits) {
     EXPECT_EQ(row.for_rank, 2);
     EXPECT_EQ(row.for_speed, 0.5);
+    EXPECT_EQ(row.slow_rank, 2);
     EXPECT_NEAR(row.wait_s, 1, 1e-12);
   }
   const StepGraph folded = fold(graph).graph;
@@ -67,6 +69,26 @@ TEST(Waits, SpeedIsTheMeanOverTheStep) {
   ASSERT_EQ(waits.size(), 3U);
   EXPECT_NEAR(waits[0].wait_s, 1, 1e-12);
   EXPECT_NEAR(waits[0].for_speed, (0.5 + 0.25 + 1.5 * 0.5) / 3, 1e-12);
+}
+
+// Rank 0 is slow; rank 1 waits for its message and comes late to a meeting with rank 2, which waits for rank 1: because
+// of rank 0.
+TEST(Waits, ASlowRankIsFoundThroughOthers) {
+  GraphMaker m;
+  const int wire = m.link(1e9), other = m.link(1e9);
+  m.rank(m.program({compute(1), transfer(1, 0, 1e9, {0})}), 2, 0.5);
+  m.rank(m.program({transfer(1, 0, 1e9), compute(1, {0}), transfer(2, 1, 1e9, {1})}), 2);
+  m.rank(m.program({compute(1), transfer(2, 1, 1e9, {0})}), 2);
+  m.group({{0, 0}, {1, 0}}, {{wire, 1}});
+  m.group({{1, 1}, {2, 1}}, {{other, 1}});
+  m.graph.groups[0].patterns[0].operation = "point_to_point";
+  const std::vector<WaitRow> waits = who_waits(m.graph, make_ideal_engine()->run(m.graph));
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_EQ(waits[0].rank, 2);
+  EXPECT_EQ(waits[0].for_rank, 1);
+  EXPECT_NEAR(waits[0].wait_s, 3, 1e-12);  // ready at 1 s; rank 1 at 2 + 1 + 1 s
+  EXPECT_EQ(waits[0].slow_rank, 0);
+  EXPECT_EQ(waits[0].slow_speed, 0.5);
 }
 
 // Two members come last together: the slower is blamed.

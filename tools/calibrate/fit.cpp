@@ -13,23 +13,35 @@ double at(const Parameter& p, int index) { return p.low + index * p.step; }
 
 }  // namespace
 
-double ratio(const Gpus& gpus, const Measured& row) {
+namespace {
+
+double ratio_in(const std::string& condition, const Gpus& gpus, const Measured& row) {
   Gpu gpu = gpus.at(row.gpu);
   gpu.rates = Rates::calibrated;
   // The best of thousands of shapes is the one that felt the limit least.
-  if (row.condition == "burst" || row.condition == "best_shape") gpu.power.reset();
-  if (row.condition == "zeros" && gpu.power) gpu.power->activity = kActivityOfZeros;
+  if (condition == "burst" || condition == "best_shape") gpu.power.reset();
+  if (condition == "zeros" && gpu.power) gpu.power->activity = kActivityOfZeros;
   Seconds time;
   for (const Kernel& kernel : row.kernels) time += cost_of(kernel, gpu, gpu.sms).time;
   return time / row.time;
 }
 
+}  // namespace
+
+double ratio(const Gpus& gpus, const Measured& row) {
+  if (row.condition != "unstated") return ratio_in(row.condition, gpus, row);
+  const double burst = ratio_in("burst", gpus, row), sustained = ratio_in("sustained", gpus, row);
+  return std::abs(std::log(burst)) < std::abs(std::log(sustained)) ? burst : sustained;
+}
+
 double loss(const Gpus& gpus, const std::vector<const Measured*>& rows) {
-  std::map<std::string, std::pair<double, int>> of_gpu;
+  std::map<std::string, std::pair<double, double>> of_gpu;
   for (const Measured* row : rows) {
-    auto& [sum, count] = of_gpu[row->gpu];
-    sum += std::abs(std::log(ratio(gpus, *row)));
-    ++count;
+    auto& [sum, weights] = of_gpu[row->gpu];
+    const bool product = row->kernels[0].kind != KernelClass::attention;
+    const double weight = product ? std::sqrt(row->time.value) : 1;
+    sum += weight * std::abs(std::log(ratio(gpus, *row)));
+    weights += weight;
   }
   double all = 0;
   for (const auto& [gpu, of] : of_gpu) all += of.first / of.second;

@@ -27,7 +27,8 @@ struct Fit {
 // Predicted over measured time.
 double ratio(const Gpus& gpus, const Measured& row);
 
-// The mean over GPUs of the mean |ln ratio| of their rows.
+// The mean over GPUs of the mean |ln ratio| of their rows, products weighted by the square root of their
+// time: a step's time is in its large products, and there are many small ones among the measurements.
 double loss(const Gpus& gpus, const std::vector<const Measured*>& rows);
 
 // Walks each parameter up and down in ever smaller strides while the loss falls; `gpus` has the result.

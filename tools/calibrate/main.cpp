@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   try {
     Gpus gpus = read_gpus(folder);
     const std::vector<Measured> rows = read_measured(folder / "measured");
-    const Origins origins = calibrate(gpus, rows);
+    const Origins origins = calibrate(gpus, rows, read_memory(folder / "measured"));
     int stale = 0;
     for (const auto& [stem, of_gpu] : origins) {
       const std::filesystem::path file = folder / (stem + ".yaml");

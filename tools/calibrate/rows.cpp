@@ -84,7 +84,7 @@ Measured product(const Line& line) {
   const double result = accumulate == "yes" ? 8 : accumulate == "bf16" ? 4 : 2;
   kernel.bytes = Bytes(groups * ((m * k + k * n) * bytes_per_element(kernel.precision) + m * n * result));
   Measured row{line.of.at("gpu"), precision == "fp8" ? "fp8" : "bf16",
-               line.word("condition", {"sustained", "burst", "zeros", "best_shape", "launch_bound"}), {kernel}, {}};
+               line.word("condition", {"sustained", "burst", "unstated", "zeros", "best_shape", "launch_bound"}), {kernel}, {}};
   if (kind != "dense") row.table = "grouped " + row.table;
   row.time = kernel.flops / FlopsPerSecond(line.value("tflops") * 1e12);
   return row;
@@ -105,7 +105,7 @@ Measured attention(const Line& line) {
   const double scores = kernel.m * kernel.n * kernel.groups;
   Measured row{line.of.at("gpu"), line.word("kernel", {"flash", "flash2"}), "sustained", {}, {}};
   row.kernels.reserve(2);
-  kernel.flash2 = row.table == "flash2";
+  kernel.flash = row.table == "flash2" ? Kernel::Flash::flash2 : Kernel::Flash::best;
   double counted = 0;
   for (const bool backward : {false, true}) {
     if (pass == (backward ? "forward" : "backward")) continue;
@@ -120,6 +120,12 @@ Measured attention(const Line& line) {
 }
 
 }  // namespace
+
+std::map<std::string, std::map<std::string, double>> read_memory(const std::string& folder) {
+  std::map<std::string, std::map<std::string, double>> of;
+  for (const Line& line : lines(folder + "/memory.csv")) of[line.of.at("gpu")][line.of.at("what")] = line.value("gbps");
+  return of;
+}
 
 std::vector<Measured> read_measured(const std::string& folder) {
   std::vector<Measured> rows;

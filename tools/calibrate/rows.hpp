@@ -1,6 +1,7 @@
 // Measurements of kernels, from platforms/gpus/measured.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@ namespace stepsim {
 struct Measured {
   std::string gpu;     // stem of its file
   std::string table;   // what prices it: "bf16", "fp8", "grouped bf16", "grouped fp8", "flash", "flash2"
-  std::string condition;  // sustained: long enough to feel the limit of power; burst: not; zeros: long, on zeros;
+  std::string condition;  // sustained: long enough to feel the limit of power; burst: not; unstated: one
+                          // or the other, whichever the prediction is closer to (a series on B200 falls into two clocks,
+                          // a quarter apart); zeros: long, on zeros;
                           // best_shape: the fastest of thousands of shapes; launch_bound: shorter than the host takes
                           // to launch it
   std::vector<Kernel> kernels;
@@ -21,5 +24,8 @@ struct Measured {
 
 // gemm.csv and attention.csv. Throws InputError where a line is not as its header says.
 std::vector<Measured> read_measured(const std::string& folder);
+
+// memory.csv: GB/s of each named kernel, by GPU. Throws as read_measured does.
+std::map<std::string, std::map<std::string, double>> read_memory(const std::string& folder);
 
 }  // namespace stepsim

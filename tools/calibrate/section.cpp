@@ -40,6 +40,7 @@ std::string section_of(const Gpu& gpu, const std::map<std::string, Origin>& orig
                      "  # sim/cluster/gpu_rates.hpp says what the keys mean, sim/cost/ how they are used.\n"
                      "  calibrated:\n";
   text += fmt::format("    memory_start: {}   # assumption: as a small GEMM needs\n", us(c.memory_start));
+  text += fmt::format("    reduction: {:.6g}   # {}\n", c.reduction, origins.at("reduction").from);
   if (gpu.power) text += fmt::format("    dynamic_power: {:.0f}W   # fitted with gemm bf16, or borrowed with it\n", gpu.power->dynamic.value);
   text += "    gemm:\n" + gemm("bf16", c.bf16, origins.at("bf16"), false);
   if (fp8) text += gemm("fp8", c.fp8, origins.at("fp8"), false);

@@ -14,9 +14,10 @@ struct Origin {
   bool borrowed = false;
   Residuals errors;  // of the fit; rows 0 when there are none
 };
+using MeasuredMemory = std::map<std::string, std::map<std::string, double>>;  // [gpu][kernel] GB/s
 using Origins = std::map<std::string, std::map<std::string, Origin>>;  // [gpu][table]
 
 // Fits and borrows every table. `gpus` has speed-of-light figures and power limits and gets the calibrated rates.
-Origins calibrate(Gpus& gpus, const std::vector<Measured>& rows);
+Origins calibrate(Gpus& gpus, const std::vector<Measured>& rows, const MeasuredMemory& memory);
 
 }  // namespace stepsim

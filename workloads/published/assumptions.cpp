@@ -10,6 +10,21 @@ const std::vector<Assumption>& run_assumptions() {
        {"model.norm=rms", "model.rotary=1"}},
       {"dropout", "runs without flash attention train with dropout (Megatron-LM's default, 0.1)", {"plan.kernels.dropout=false"}},
       {"flash2", "flash attention without a version: FlashAttention-2", {"plan.kernels.attention=flash"}},
+      {"triton", "llm-foundry without a word on attention: attn_impl triton, the default of its benchmark script "
+                 "(scripts/train/benchmarking/submit_benchmarks.py)",
+       {"plan.kernels.attention=flash"}},
+      {"separate-loss", "cross-entropy without a word on fusion: Megatron-LM's vocabulary-parallel one, an operation at a time in FP32",
+       {"plan.kernels.loss=fused"}},
+      {"masters", "gradients are cast to FP32 masters, clipped in a pass of their own, and masters copied to weights, as "
+                  "Megatron-LM's and Apex's mixed-precision optimizers do",
+       {"plan.kernels.optimizer=one_pass"}},
+      {"separate-adam", "llm-foundry's optimizer is DecoupledAdamW, an operation at a time", {"plan.kernels.optimizer=one_pass"}},
+      {"flat-shards", "FSDP without use_orig_params puts gradients together, casts and divides them every microbatch",
+       {"plan.kernels.shards=in_place"}},
+      {"copied-shards", "FSDP2 and Megatron-FSDP copy gathered parameters out of a buffer and gradients into one",
+       {"plan.kernels.shards=in_place"}},
+      {"blocking-messages", "pipelines that are not Megatron-Core's interleaved one wait for each message",
+       {"plan.overlap.pipeline=async"}},
       {"rack-use", "jobs on several NVL72 racks take 64 GPUs of each", {}},
       {"network", "bandwidth between nodes not stated: the shipped cluster's own", {}},
       {"overlap", "ZeRO-1 without a word on overlap: gradients and parameters move beside compute, as the frameworks' "
@@ -25,12 +40,29 @@ const std::vector<Assumption>& run_assumptions() {
       {"uneven-layers", "layers that do not divide: as even as can be, embedding and head counted as a layer each",
        {"plan.stage_layers=auto"}},
       {"sharding", "sharding not stated: ZeRO-1", {"plan.parallel.zero=0"}},
-      {"selective-op", "torchtitan's per-op recomputation: norms and the inner activation (it also repeats every second product)", {"plan.recompute=full"}},
+      {"selective-op", "torchtitan's per-op recomputation: norms, rotary embedding, the inner activation and every second product",
+       {"plan.recompute=[norm, swiglu]"}},
+      {"eager", "PyTorch's own attention without a word on compiling: a kernel an operation of the other formulas (torchtitan of "
+                "April 2024 has an optional fused norm)",
+       {"plan.kernels.elementwise=fused"}},
+      {"communication-sms", "collectives hold 20 SMs while they move, as many as DeepSeek-V3's kernels do",
+       {"plan.sms.communication=0"}},
       {"virtual-stages", "interleaved schedule without a number of chunks: one layer each", {}},
       {"context-method", "context parallelism not described: a ring (Megatron-Core's default)",
        {"plan.parallel.context_method=all_to_all"}},
       {"tensor-overlap", "overlap of tensor parallelism not stated: blocking", {}},
       {"balanced-experts", "every expert gets as many tokens", {"plan.routing.balance=zipf:0.3"}},
+  };
+  return table;
+}
+
+const std::vector<Assumption>& cost_elements() {
+  static const std::vector<Assumption> table = {
+      {"calibrated", "kernels priced by shape, from measurements; instead: one rate a precision", {"plan.rates=speed_of_light"}},
+      {"slowest-gpu", "all wait for the slowest GPU (assumption: 1.5 % standard deviation); instead: GPUs are alike",
+       {"cluster.gpu.spread=0"}},
+      {"reduction", "norms, softmax and loss reach less of HBM's bandwidth than a plain pass (measured on the loss); instead: as much",
+       {"cluster.gpu.rates.calibrated.reduction=1"}},
   };
   return table;
 }

@@ -11,7 +11,7 @@ struct Phrase {
   std::string_view words;
   bool RunFacts::*fact;
 };
-constexpr std::array<Phrase, 14> kPhrases{{{"tp comm overlap on", &RunFacts::tensor_overlap},
+constexpr std::array<Phrase, 15> kPhrases{{{"tp comm overlap on", &RunFacts::tensor_overlap},
                                            {"tp comm overlap (userbuffers) on", &RunFacts::tensor_overlap},
                                            {"tp overlap on", &RunFacts::tensor_overlap},
                                            {"ub_tp_comm_overlap on", &RunFacts::tensor_overlap},
@@ -24,6 +24,7 @@ constexpr std::array<Phrase, 14> kPhrases{{{"tp comm overlap on", &RunFacts::ten
                                            {"cp = a2a type", &RunFacts::context_all_to_all},
                                            {"fp8_params on", &RunFacts::fp8_parameters},
                                            {"a2a_overlap=true", &RunFacts::expert_overlap},
+                                           {"cross-entropy fusion", &RunFacts::fused_loss},
                                            {"embedding balanced as pipeline layers", &RunFacts::embedding_counts}}};
 
 // Things that a step of this run did and stepsim does not simulate.

@@ -15,6 +15,7 @@ struct RunFacts {
   bool context_all_to_all = false;
   bool fp8_parameters = false;
   bool expert_overlap = false;       // dispatch and combine beside compute
+  bool fused_loss = false;           // the cross-entropy is one kernel
 };
 
 // What no phrase of the table knows is left aside: notes are prose. Facts that cannot be simulated become problems or

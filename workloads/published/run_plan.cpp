@@ -217,7 +217,7 @@ void recompute(const PublishedRun& run, Translation& out) {
     r.layers = (run.layers + 1) / 2;
   } else if (words.take("selective (op)")) {
     // Every second matrix product, and all that is cheap (torchtitan's per-op policy).
-    r.modules = {Module::norm, Module::swiglu};
+    r.modules = {Module::norm, Module::swiglu, Module::alternate};
     out.assume("selective-op");
   } else if (words.take("selective")) {
     words.take("attention core");
@@ -247,16 +247,60 @@ void kernels(const PublishedRun& run, Translation& out) {
     words.take("(megatron-deepspeed fused softmax)");
   } else if (!words.empty() && !words.take("yes")) {
     out.problems.push_back(fmt::format("flash_attn: \"{}\" is neither yes nor no", run.flash_attention));
+  } else if (words.take("(attn_impl flash/triton default)")) {
+    k.attention = Kernels::Attention::triton;
+    out.assume("triton");
   } else if (!words.take("(te/cudnn)")) {
-    if (!words.take("(sdpa)")) out.assume("flash2");
+    if (words.take("(sdpa)")) {
+      k.fused = false;
+      out.assume("eager");
+    } else {
+      out.assume("flash2");
+    }
     // On other GPUs it is the best there is: their tables were measured with it.
     const std::string& cluster = out.cluster.shipped;
     const bool hopper = cluster.find("h100") != std::string::npos || cluster.find("h200") != std::string::npos ||
                         cluster.find("h800") != std::string::npos;
     if (hopper) k.attention = Kernels::Attention::flash2;
-    words.take("(attn_impl flash/triton default)");
   }
   tell_rest("flash_attn", words, out);
+}
+
+// Megatron-LM and DeepSpeed wait for a message before they compute on. Only Megatron-Core's interleaved schedule, as its
+// users run it since Transformer Engine, lets messages move beside compute (overlap_p2p_comm).
+void messages(const PublishedRun& run, Translation& out) {
+  if (run.pipeline == 1) return;
+  const bool core = Wording(run.flash_attention).take("yes") && out.plan.parallel.virtual_stages > 1;
+  if (core) return;
+  out.plan.overlap.pipeline = Overlap::Policy::blocking;
+  out.assume("blocking-messages");
+}
+
+// As DeepSeek-V3's report (section 3.2.2) gives its own communication kernels.
+constexpr int kCommunicationSms = 20;
+
+// What the trainers' optimizers, losses and sharded states cost beside the arithmetic.
+void framework(const PublishedRun& run, const RunFacts& facts, Translation& out) {
+  out.plan.sms = {kCommunicationSms, SmUse::Sharing::shared};
+  out.assume("communication-sms");
+  Kernels& k = out.plan.kernels;
+  const bool sharded = out.plan.parallel.zero == 3;
+  const bool composer = Wording(run.shard).take("mixed precision");
+  if (!facts.fused_loss && !composer) {
+    k.loss = Kernels::Loss::separate;
+    out.assume("separate-loss");
+  }
+  if (!sharded) {
+    k.optimizer = Kernels::Optimizer::masters;
+    out.assume("masters");
+  } else if (composer) {
+    k.optimizer = Kernels::Optimizer::separate;
+    out.assume("separate-adam");
+  }
+  if (sharded && out.plan.parallel.pipeline == 1) {
+    k.shards = composer ? Kernels::Shards::flat : Kernels::Shards::by_parameter;
+    out.assume(composer ? "flat-shards" : "copied-shards");
+  }
 }
 
 }  // namespace
@@ -272,6 +316,8 @@ void translate_plan(const PublishedRun& run, Translation& out) {
   sharding(run, facts, out);
   recompute(run, out);
   kernels(run, out);
+  framework(run, facts, out);
+  messages(run, out);
 }
 
 }  // namespace stepsim

@@ -30,6 +30,8 @@ struct Assumption {
   std::vector<std::string> instead;
 };
 const std::vector<Assumption>& run_assumptions();
+// The same of the costs themselves: they concern every row.
+const std::vector<Assumption>& cost_elements();
 
 struct Translation {
   ModelSpec model;
