@@ -269,7 +269,7 @@ TEST(Jitter, DependsOnSeedRankAndOpAlone) {
 
 // Two messages of 1 GB share 1 GB/s; at 1 s each has 0.5 GB left. The link doubles: 0.5 s; it is four times as fast, so
 // that each is faster than the whole link was when it began: 0.25 s; it halves: 2 s.
-TEST(Contended, ALinkChangesUnderTwoMessages) {
+TEST(ContendedFaults, ALinkChangesUnderTwoMessages) {
   GraphMaker m;
   const int wire = m.link(1e9);
   for (int r = 0; r < 2; ++r) m.rank(m.program({transfer(1, 0, 1e9)}), 1);
@@ -284,7 +284,7 @@ TEST(Contended, ALinkChangesUnderTwoMessages) {
 
 // X (1 GB, over a and s) and Y (2 GB, over s) share s, 1 GB/s. a is down in [1, 3]: at 1 s both have moved 0.5 GB; Y
 // has s to itself and ends at 2.5 s; X goes on at 3 s and ends at 3.5 s.
-TEST(Contended, AStalledMessageLeavesItsLinksToOthers) {
+TEST(ContendedFaults, AStalledMessageLeavesItsLinksToOthers) {
   GraphMaker m;
   const int a = m.link(1e9), s = m.link(1e9);
   m.rank(m.program({transfer(1, 0, 1e9)}), 1);
@@ -299,7 +299,7 @@ TEST(Contended, AStalledMessageLeavesItsLinksToOthers) {
 
 // X alone on a moves to b at 1 s, where Y is: X has 1 GB left, Y (3 GB) 2 GB; they share 1 GB/s until X ends at 3 s,
 // and Y ends at 4 s.
-TEST(Contended, AReroutedMessageSharesItsNewRoute) {
+TEST(ContendedFaults, AReroutedMessageSharesItsNewRoute) {
   GraphMaker m;
   const int a = m.link(1e9), b = m.link(1e9);
   m.rank(m.program({transfer(1, 0, 2e9)}), 1);
@@ -316,7 +316,7 @@ TEST(Contended, AReroutedMessageSharesItsNewRoute) {
 }
 
 // Both links of a route change at once, under two messages that share them.
-TEST(Contended, TwoLinksDieAtTheSameTime) {
+TEST(ContendedFaults, TwoLinksDieAtTheSameTime) {
   GraphMaker m;
   const int a = m.link(1e9), b = m.link(1e9);
   for (int r = 0; r < 2; ++r) m.rank(m.program({transfer(1, 0, 1e9)}), 1);
@@ -327,7 +327,7 @@ TEST(Contended, TwoLinksDieAtTheSameTime) {
 }
 
 // Two share a link that goes down under both, and comes back.
-TEST(Contended, ALinkDiesUnderTwoMessages) {
+TEST(ContendedFaults, ALinkDiesUnderTwoMessages) {
   GraphMaker m;
   const int wire = m.link(1e9);
   for (int r = 0; r < 2; ++r) m.rank(m.program({transfer(1, 0, 1e9)}), 1);

@@ -60,9 +60,10 @@ TEST(Study, HierarchicalInfinibandAlone) {
   Options options;
   options.elasticities = false;
   const Report report = simulate(in, options).report;
-  // The ring of 256 nodes takes 255 steps of at most 3.7 us each, in each of the gathers.
+  // The ring of 256 nodes takes 255 steps of at most 3.7 us each, in each of the gathers; what comes last is still to
+  // be spread over NVLink: 3.33 us.
   const CollectiveRow& gathers = row(report, "parameters (forward)");
-  EXPECT_NEAR(gathers.busy_s, infiniband + gathers.count * 255 * 3.7e-6, 1e-4 * infiniband);
+  EXPECT_NEAR(gathers.busy_s, infiniband + gathers.count * (255 * 3.7e-6 + 3.33e-6), 1e-4 * infiniband);
 }
 
 TEST(Study, DualPipeIsComputeBoundNarrowly) {
