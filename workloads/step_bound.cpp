@@ -100,10 +100,10 @@ class Bounds::Parts {
     return bound;
   }
 
-  StepBound least_with_wires(const ParallelPlan& plan) {
-    ParallelPlan any = plan;
-    any.recompute = {};
-    return least_of_passes(any, model_.experts.count > 0);
+  StepBound least_with_wires(ParallelPlan plan, bool pairs) {
+    plan.recompute = {};
+    plan.overlap.expert = Overlap::Policy::async;  // what blocks is no faster
+    return least_of_passes(std::move(plan), pairs);
   }
 
   StepBound least_of_passes(ParallelPlan plan, bool pairs) {
@@ -528,7 +528,7 @@ Bounds::Bounds(const ModelSpec& model, const ClusterSpec& cluster) : parts_(std:
 Bounds::~Bounds() = default;
 StepBound Bounds::of(const ParallelPlan& plan) { return parts_->of(plan); }
 StepBound Bounds::least(const ParallelPlan& plan) { return parts_->least(plan); }
-StepBound Bounds::least_with_wires(const ParallelPlan& plan) { return parts_->least_with_wires(plan); }
+StepBound Bounds::least_with_wires(const ParallelPlan& plan, bool pairs) { return parts_->least_with_wires(plan, pairs); }
 StepBound Bounds::least_of_passes(const ParallelPlan& plan, bool pairs) { return parts_->least_of_passes(plan, pairs); }
 
 }  // namespace stepsim

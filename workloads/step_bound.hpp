@@ -45,7 +45,8 @@ class Bounds {
   StepBound least(const ParallelPlan& plan);
 
   // The same with a longer look: collectives that nothing hides, and what the wires carry. No less than least().
-  StepBound least_with_wires(const ParallelPlan& plan);
+  // `pairs`: whether some of these plans run overlapped pairs interleaved.
+  StepBound least_with_wires(const ParallelPlan& plan, bool pairs);
 
   // Of all plans that differ from `plan` only in schedule, virtual stages and ZeRO stage. `pairs`: whether of those
   // schedules whose overlapped pairs the plan runs interleaved; else of the others. Memory as least() has it.

@@ -14,6 +14,9 @@ Expander::Expander(const SearchSpace& space) : space_(space), bounds_(space.base
   for (std::int32_t leaf = 0; leaf < space.leaves(); ++leaf) {
     passes_part_.push_back(space.part_of_leaf(leaf, {"plan.schedule", "plan.parallel.virtual_stages"}));
     family_part_.push_back(space.part_of_leaf(leaf, {"plan.recompute", "plan.overlap.expert"}));
+    for (std::int32_t base = 0; base < static_cast<std::int32_t>(space.bases().size()); ++base) {
+      paired_ = paired_ || space.plan({base, 0, leaf}).overlap.expert == Overlap::Policy::paired;
+    }
   }
 }
 
@@ -32,7 +35,7 @@ Expander::Listing Expander::list(std::int32_t base, std::int32_t first, std::int
       listing.illegal += space_.leaves();
       continue;
     }
-    const StepBound least = bounds(base).least_with_wires(space_.plan({base, shape, 0}));
+    const StepBound least = bounds(base).least_with_wires(space_.plan({base, shape, 0}), paired_);
     if (least.memory_bytes > capacity) {
       listing.too_large += space_.leaves();
     } else {

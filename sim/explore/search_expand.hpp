@@ -63,6 +63,7 @@ class Expander {
   const SearchSpace& space_;
   std::vector<std::unique_ptr<Bounds>> bounds_;  // [base]
   std::vector<std::int32_t> passes_part_, family_part_;  // [leaf]
+  bool paired_ = false;  // some leaf runs overlapped pairs interleaved, where its schedule has some
   std::map<std::pair<std::int32_t, bool>, std::vector<bool>> repeats_;  // [base, in a pipeline][leaf]
   std::map<std::string, bool> with_pairs_;
   // Of the shape at hand.

@@ -97,7 +97,7 @@ TEST(StepBound, IsNeverMoreThanTheStep) {
     RC_ASSERT(bound.seconds <= time);
     RC_ASSERT(bound.memory_bytes == peak(step));
     const bool pairs = has_pairs(step.schedule) && in->plan.overlap.expert == Overlap::Policy::paired;
-    for (const StepBound& least : {bounds.least(in->plan), bounds.least_with_wires(in->plan), bounds.least_of_passes(in->plan, pairs)}) {
+    for (const StepBound& least : {bounds.least(in->plan), bounds.least_with_wires(in->plan, pairs), bounds.least_of_passes(in->plan, pairs)}) {
       RC_ASSERT(least.seconds <= bound.seconds);
       RC_ASSERT(least.memory_bytes <= bound.memory_bytes);
     }

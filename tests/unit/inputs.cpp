@@ -242,7 +242,7 @@ TEST(Plans, WhatNoCodeHonoursIsRefused) {
   EXPECT_EQ(
       plan_problems(kPlan + "recompute: [norm, swigl]\n"),
       (Texts{"3 recompute: \"swigl\" is neither none, nor full, nor a list of norm, attention, mla_up, swiglu, ffn, "
-             "experts; did you mean swiglu?"}));
+             "experts, alternate; did you mean swiglu?"}));
   EXPECT_EQ(plan_problems(kPlan + "recompute: [norm, norm]\n"), (Texts{"3 recompute: norm stands twice in it"}));
   EXPECT_EQ(plan_problems(kPlan + "stage_layers: 4\n"),
             (Texts{"3 stage_layers: write auto, or a list with a number of layers for each stage"}));

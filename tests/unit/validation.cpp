@@ -99,6 +99,7 @@ TEST(Translation, ComposerShardsFlatAndAttendsInTriton) {
   run.tensor = run.pipeline = 1;
   run.data = 8;
   run.shard = "FSDP FULL_SHARD (mixed precision DEFAULT)";
+  run.precision = "amp_bf16";
   run.flash_attention = "yes (attn_impl flash/triton default)";
   const Translation t = translate(run);
   EXPECT_EQ(t.plan.kernels.shards, Kernels::Shards::flat);
