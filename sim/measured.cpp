@@ -208,7 +208,20 @@ namespace {
 
 std::string size_text(const MeasuredRow& row) {
   if (row.tokens > 0) return fmt::format("{} tok", row.tokens);
-  return row.size_bytes ? fmt::format("{:.0f}", *row.size_bytes) : "peak";
+  if (!row.size_bytes) return "peak";
+  double size = *row.size_bytes;
+  std::string_view unit = "B";
+  for (const std::string_view larger : {"KiB", "MiB", "GiB"}) {
+    if (size < 1024 || std::fmod(size, 1024) != 0) break;
+    size /= 1024;
+    unit = larger;
+  }
+  return fmt::format("{:.0f} {}", size, unit);
+}
+
+std::string operation_text(const MeasuredRow& row) {
+  constexpr std::string_view kLong = "low_latency_";
+  return row.operation.starts_with(kLong) ? "ll_" + row.operation.substr(kLong.size()) : row.operation;
 }
 
 std::string bandwidth_cell(double bytes_per_second) {
@@ -216,7 +229,7 @@ std::string bandwidth_cell(double bytes_per_second) {
 }
 
 std::string deviation_cell(double deviation) {
-  return fmt::format("{:+.1f} %", 100 * deviation);
+  return fmt::format("{:+.{}f} %", 100 * deviation, deviation < 10 ? 1 : 0);
 }
 
 std::string series_of(const Comparison& c) {
@@ -280,11 +293,12 @@ std::string measured_text(const std::vector<Comparison>& rows) {
                {"source", true, true}});
   for (const Comparison& c : rows) {
     const bool known = c.missing.empty();
-    table.row({c.row.machine, fmt::format("{}", c.row.gpus), c.row.operation, size_text(c.row),
+    table.row({c.row.machine, fmt::format("{}", c.row.gpus), operation_text(c.row), size_text(c.row),
                known ? c.algorithm : c.row.algorithm, bandwidth_cell(c.row.bandwidth),
                known ? bandwidth_cell(c.simulated) : "-", known ? deviation_cell(c.deviation()) : "-", c.row.source});
   }
-  return "Bandwidth in GB/s: bus bandwidth as nccl-tests has it; of dispatch and combine DeepEP's logical one\n" +
+  return "Bandwidth in GB/s: bus bandwidth as nccl-tests has it; of dispatch and combine DeepEP's logical one\n"
+         "(ll_: by its low-latency kernels)\n" +
          table.text() + summary_of(rows);
 }
 
