@@ -183,8 +183,8 @@ std::string text_of(const Outcome& o) {
   return fmt::format("{} over {} ranks of {}, detail {}; sizes in bytes, bandwidths in GB/s\n", to_text(o.operation),
                      o.ranks, o.cluster, o.detail) +
          table.text() +
-         "bound by: the wire whose busiest link takes longest, and that link's share of the time; latency where it is "
-         "less than half\n";
+         "bound by: the wire whose busiest link takes longest, and that link's share of the time;\n"
+         "latency where it is less than half\n";
 }
 
 std::string csv_of(const Outcome& o) {
