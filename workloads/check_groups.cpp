@@ -125,15 +125,15 @@ void check_groups(Check& check, const Grid& grid) {
     return;
   }
   check_zero_node_group(check, grid);
-  if (p.sequence) {
-    check_shapes(check, groups_by(grid, tensor_key), "tensor", {kGather, kScatter});
-  } else {
-    check_shapes(check, groups_by(grid, tensor_key), "tensor", {kReduce});
-  }
+  // Gradients that tensor ranks have only for their own rows are summed with sequence parallelism too.
+  check_shapes(check, groups_by(grid, tensor_key), "tensor", {kReduce});
+  if (p.sequence) check_shapes(check, groups_by(grid, tensor_key), "tensor", {kGather, kScatter});
   if (experts && p.expert > 1) check_shapes(check, groups_by(grid, expert_key), "expert", {kExchange});
   if (experts && p.expert_tensor > 1) {
     check_shapes(check, groups_by(grid, expert_tensor_key), "expert-tensor", {kGather, kScatter});
   }
+  if (check.model.tied_embeddings && p.pipeline > 1)
+    check_shapes(check, {{0, check.cluster.ranks() - 1}}, "tied embedding", {kReduce});
   if (p.zero_group != 0) return;
   const std::initializer_list<Choice> whole{kReduce}, sharded{kGather, kScatter};
   check_shapes(check, groups_by(grid, dense_replicas_key), "data-parallel", p.zero == 0 ? whole : sharded);

@@ -20,11 +20,12 @@ namespace stepsim {
 
 namespace {
 
-// Sharded states: all ranks. Else each replica of the model has the whole norm; experts of one replica may be spread over
-// what the dense grid calls data, and then all ranks take part too.
+// Sharded states: all ranks. Else each replica of the model has the whole norm; experts of one replica may be spread
+// over what the dense grid calls data, and then all ranks take part too.
 RankLists norm_lists(const Grid& grid, const ParallelPlan& plan) {
   const Parallel& p = plan.parallel;
-  if (p.zero > 0 || p.expert * p.expert_tensor > p.tensor) return groups_by(grid, [](const Place&) { return std::vector<int>{}; });
+  if (p.zero > 0 || p.expert * p.expert_tensor > p.tensor)
+    return groups_by(grid, [](const Place&) { return std::vector<int>{}; });
   return groups_by(grid, [](const Place& place) { return std::vector<int>{place.data, place.context}; });
 }
 
@@ -132,7 +133,8 @@ class StepBuilder {
     std::vector<std::array<std::vector<Segment>, 4>> segments;
     for (const Block& block : blocks.kinds) {
       auto& of_kind = segments.emplace_back();
-      for (const PassKind pass : {PassKind::forward, PassKind::backward, PassKind::input_gradient, PassKind::weight_gradient}) {
+      for (const PassKind pass :
+           {PassKind::forward, PassKind::backward, PassKind::input_gradient, PassKind::weight_gradient}) {
         of_kind[static_cast<std::size_t>(pass)] = segments_of(block, pass, gpu, context_.compute_sms);
       }
     }
@@ -193,10 +195,14 @@ class StepBuilder {
 
   static GroupKey key_of(GroupKind kind) {
     switch (kind) {
-      case GroupKind::tensor: return tensor_key;
-      case GroupKind::context: return context_key;
-      case GroupKind::expert: return expert_key;
-      case GroupKind::expert_tensor: break;
+      case GroupKind::tensor:
+        return tensor_key;
+      case GroupKind::context:
+        return context_key;
+      case GroupKind::expert:
+        return expert_key;
+      case GroupKind::expert_tensor:
+        break;
     }
     return expert_tensor_key;
   }
@@ -246,7 +252,8 @@ class StepBuilder {
 
   // For each place in line the ranks that hold the first and the last stage.
   RankLists ends_of_pipelines() const {
-    const Schedule::Place first = step_.schedule.place_of(0, 0), last = step_.schedule.place_of(step_.schedule.stages - 1, 0);
+    const Schedule::Place first = step_.schedule.place_of(0, 0),
+                          last = step_.schedule.place_of(step_.schedule.stages - 1, 0);
     RankLists ends;
     if (first.rank == last.rank) return ends;
     for (int r = 0; r < grid_.world; ++r) {
@@ -273,6 +280,16 @@ class StepBuilder {
     }
   }
 
+  // The gradients' norm is one number: nothing but latency. Its closed form loads no links, on which a tree over all
+  // ranks would set every rank apart from the others and nothing would fold. Where links are down or change it has its
+  // messages, which can be stuck.
+  Detail detail_of(std::int16_t slot) const {
+    const bool as_built = routings_.size() == 1 && cluster_.avoided.empty() && cluster_.bandwidth_changes.empty() &&
+                          std::none_of(cluster_.bandwidth.begin(), cluster_.bandwidth.end(),
+                                       [](BytesPerSecond bandwidth) { return bandwidth.value <= 0; });
+    return slot == kNorm && detail_ == Detail::aggregate && as_built ? Detail::formula : detail_;
+  }
+
   // Those that the group calls; others stay empty. Keys that come to the same share one. "auto" looks at the cluster as
   // it is meant to be: a link that is slow today changes no algorithm.
   void make_patterns(Group& group, std::int16_t slot, const std::vector<RankId>& members) {
@@ -290,9 +307,9 @@ class StepBuilder {
         if (detail_ != Detail::flow && !depends_on_payload(key.operation, key.algorithm)) key.payload = 0;
       }
       const auto [it, fresh] = made.try_emplace(key, group.patterns.size());
-      group.patterns.push_back(
-          fresh ? make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing, detail_, payload)
-                : group.patterns[it->second]);
+      group.patterns.push_back(fresh ? make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing,
+                                                             detail_of(slot), payload)
+                                     : group.patterns[it->second]);
     }
     for (const Pattern& pattern : group.patterns) parts_ += pattern.parts.size();
     if (detail_ == Detail::flow && parts_ > kMostMessages) {
@@ -313,7 +330,8 @@ class StepBuilder {
   }
 
   void add_channels() {
-    std::vector<std::vector<RankId>> holders(grid_.pipeline);  // [pipeline rank] its ranks, those of equal place in line
+    std::vector<std::vector<RankId>> holders(
+        grid_.pipeline);  // [pipeline rank] its ranks, those of equal place in line
     for (int r = 0; r < grid_.world; ++r) holders[grid_.place[r].pipeline].push_back(r);
     std::map<std::pair<int, int>, std::vector<Pattern>> known;  // of messages between two pipeline ranks
     for (std::size_t c = 0; c < channels_.size(); ++c) {
@@ -372,7 +390,10 @@ class StepBuilder {
     outline.prefetched = plan_.overlap.gather_prefetch > 0;
     outline.late = context_.copies > 1 || plan_.overlap.reduce == Overlap::Reduce::at_end;
     const double visits = static_cast<double>(step_.schedule.microbatches) / context_.copies;  // of a chunk
-    const double gathers = p.zero == 0 ? 0 : p.zero < 3 || (!p.reshard_after_forward && p.pipeline > 1) ? 1 : visits * (p.reshard_after_forward ? 2 : 1);
+    const double gathers = p.zero == 0 ? 0
+                           : p.zero < 3 || (!p.reshard_after_forward && p.pipeline > 1)
+                               ? 1
+                               : visits * (p.reshard_after_forward ? 2 : 1);
     const double reduces = p.reduces_each_microbatch() ? visits : 1;
     for (const std::vector<int>& stages : step_.schedule.placement) {
       double dense = 0, expert = 0;
@@ -396,7 +417,9 @@ class StepBuilder {
       if (parameters <= 0 || groups[0].size() < 2) return Seconds();
       const Operation op = shards == 1 ? Operation::all_reduce : operation;  // nothing is sharded
       const Algorithms& a = plan_.collectives;
-      const std::string& name = op == Operation::all_gather ? a.all_gather : op == Operation::all_reduce ? a.all_reduce : a.reduce_scatter;
+      const std::string& name = op == Operation::all_gather   ? a.all_gather
+                                : op == Operation::all_reduce ? a.all_reduce
+                                                              : a.reduce_scatter;
       const double bytes = parameters * bytes_per_element(format);
       auto [it, fresh] = known.try_emplace({op, name, bytes, groups[0]});
       if (fresh) {
@@ -432,13 +455,14 @@ class StepBuilder {
   std::map<std::pair<std::int32_t, std::int16_t>, std::vector<bool>> called_;  // [program, slot][pattern]
   std::size_t parts_ = 0;
   std::vector<std::vector<std::int32_t>> program_of_;  // [pipeline rank][kind of place in an expert group]
-  RankLists norm_;            // ranks that hold the parts of one gradient's norm
-  RankLists dense_, expert_;  // ranks that hold the same dense parameters, the same experts
+  RankLists norm_;                                     // ranks that hold the parts of one gradient's norm
+  RankLists dense_, expert_;                           // ranks that hold the same dense parameters, the same experts
 };
 
 }  // namespace
 
-StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, StateTimes* known) {
+StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan,
+                         StateTimes* known) {
   StateTimes own;
   return StepBuilder(model, cluster, plan, Detail::aggregate, cluster).outline(known == nullptr ? own : *known);
 }
