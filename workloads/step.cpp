@@ -280,14 +280,17 @@ class StepBuilder {
     }
   }
 
-  // The gradients' norm is one number: nothing but latency. Its closed form loads no links, on which a tree over all
-  // ranks would set every rank apart from the others and nothing would fold. Where links are down or change it has its
-  // messages, which can be stuck.
-  Detail detail_of(std::int16_t slot) const {
+  // The gradients' norm is one number: nothing but latency. Its closed form, its four bytes on no link, keeps ranks
+  // alike that a tree over all of them would set apart. Where links are down or change it has its messages, which can
+  // be stuck.
+  Pattern make_norm_pattern(const std::vector<RankId>& members, const PatternKey& key, double payload) const {
     const bool as_built = routings_.size() == 1 && cluster_.avoided.empty() && cluster_.bandwidth_changes.empty() &&
                           std::none_of(cluster_.bandwidth.begin(), cluster_.bandwidth.end(),
                                        [](BytesPerSecond bandwidth) { return bandwidth.value <= 0; });
-    return slot == kNorm && detail_ == Detail::aggregate && as_built ? Detail::formula : detail_;
+    const Detail detail = detail_ == Detail::aggregate && as_built ? Detail::formula : detail_;
+    Pattern pattern = make_rerouted_pattern(routings_, members, key.operation, key.algorithm, {}, detail, payload);
+    if (detail != detail_) std::erase_if(pattern.parts, [](const Part& part) { return part.counted_only; });
+    return pattern;
   }
 
   // Those that the group calls; others stay empty. Keys that come to the same share one. "auto" looks at the cluster as
@@ -307,9 +310,14 @@ class StepBuilder {
         if (detail_ != Detail::flow && !depends_on_payload(key.operation, key.algorithm)) key.payload = 0;
       }
       const auto [it, fresh] = made.try_emplace(key, group.patterns.size());
-      group.patterns.push_back(fresh ? make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing,
-                                                             detail_of(slot), payload)
-                                     : group.patterns[it->second]);
+      if (!fresh) {
+        group.patterns.push_back(group.patterns[it->second]);
+      } else if (slot == kNorm) {
+        group.patterns.push_back(make_norm_pattern(members, key, payload));
+      } else {
+        group.patterns.push_back(
+            make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing, detail_, payload));
+      }
     }
     for (const Pattern& pattern : group.patterns) parts_ += pattern.parts.size();
     if (detail_ == Detail::flow && parts_ > kMostMessages) {
