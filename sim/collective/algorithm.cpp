@@ -135,12 +135,15 @@ Pattern make_pattern(const ClusterSpec& cluster, std::span<const RankId> members
   Pattern pattern{std::string(to_text(operation)), std::string(found->name), {}};
   pattern.parts = detail == Detail::flow ? found->messages(call) : found->traffic(call);
   if (detail != Detail::formula) return pattern;
+  const std::vector<Term> terms = found->closed_form(shape, wires_of(cluster, members), routing, payload);
+  const auto defined = [](const Term& term) { return std::isfinite(term.alpha) && std::isfinite(term.beta); };
+  if (!std::all_of(terms.begin(), terms.end(), defined)) return pattern;  // nodes hold different numbers of members
   for (Part& part : pattern.parts) {
     part.alpha = part.beta = 0;
     part.after.clear();
     part.counted_only = true;
   }
-  for (const Term& term : found->closed_form(shape, wires_of(cluster, members), routing, payload)) {
+  for (const Term& term : terms) {
     pattern.parts.push_back({{}, 0, term.alpha, term.beta, false});
   }
   return pattern;

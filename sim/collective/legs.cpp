@@ -12,6 +12,13 @@ void Legs::add_route(const std::vector<LinkId>& route, double times) {
     latency += cluster_.latency[link].value;
   }
   latency_ = std::max(latency_, latency);
+  if (loads_.size() >= kMany) count_densely();
+}
+
+void Legs::count_densely() {
+  if (dense_.empty()) dense_.assign(cluster_.bandwidth.size(), 0);
+  for (const Load& load : loads_) dense_[static_cast<std::size_t>(load.link)] += load.legs;
+  loads_.clear();
 }
 
 void Legs::add(RankId from, RankId to, double times) {
@@ -69,6 +76,15 @@ void Legs::add_port(std::span<const RankId> node, std::size_t member, double out
 }
 
 std::vector<Load> Legs::take() {
+  if (!dense_.empty()) {
+    count_densely();
+    std::vector<Load> merged;
+    for (std::size_t l = 0; l < dense_.size(); ++l) {
+      if (dense_[l] != 0) merged.push_back({static_cast<LinkId>(l), dense_[l]});
+    }
+    dense_.clear();
+    return merged;
+  }
   std::sort(loads_.begin(), loads_.end(), [](const Load& a, const Load& b) { return a.link < b.link; });
   std::vector<Load> merged;
   for (const Load& load : loads_) {

@@ -27,15 +27,19 @@ class Legs {
   // all its routes to and from the others have in common. At least three members.
   void add_port(std::span<const RankId> node, std::size_t member, double out, double in);
 
-  bool empty() const { return loads_.empty(); }
+  bool empty() const { return loads_.empty() && dense_.empty(); }
   double latency() const { return latency_; }  // of the slowest route, s
   std::vector<Load> take();                    // sorted by link, one entry a link
 
  private:
+  static constexpr std::size_t kMany = 1 << 16;
+
   void add_route(const std::vector<LinkId>& route, double times);
+  void count_densely();
 
   const ClusterSpec& cluster_;
   std::vector<Load> loads_;
+  std::vector<double> dense_;  // [link] legs, once there were many; else empty
   double latency_ = 0;
 };
 

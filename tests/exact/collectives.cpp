@@ -2,6 +2,8 @@
 // is worked out here by hand.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "sim/collective/algorithm.hpp"
 #include "support/shipped.hpp"
 
@@ -36,6 +38,23 @@ double seconds(const Pattern& pattern, double payload) {
 }
 
 constexpr double kGb = 1e9, kNic = 50e9, kNvlink = 160e9;
+
+// Two members on one node, one on each of two others: no closed form counts that, so that the traffic stays.
+TEST(Collectives, UnevenGroupsKeepTheirTrafficInFormula) {
+  const std::vector<RankId> members{0, 6, 12, 18};
+  for (const Algorithm& a : algorithms()) {
+    if (a.operation == Operation::point_to_point || a.name == "node_limited") continue;
+    if (a.refuses != nullptr && a.refuses(shape_of(cluster(), members)) != nullptr) continue;
+    for (const double payload : {4.0, 1e9}) {
+      const double traffic =
+          seconds(make_pattern(cluster(), members, a.operation, a.name, {}, Detail::aggregate, payload), payload);
+      const double formula =
+          seconds(make_pattern(cluster(), members, a.operation, a.name, {}, Detail::formula, payload), payload);
+      EXPECT_TRUE(std::isfinite(formula)) << to_text(a.operation) << " " << a.name;
+      EXPECT_NEAR(traffic, formula, 0.5 * traffic) << to_text(a.operation) << " " << a.name << " " << payload;
+    }
+  }
+}
 
 TEST(Collectives, AggregateIsTheClosedForm) {
   const TokenRouting experts{256, 8, 4, {}, {}, {}, false};
