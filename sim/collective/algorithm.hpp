@@ -136,8 +136,7 @@ bool depends_on_payload(Operation operation, std::string_view algorithm);
 // A buffer so large that latency does not count.
 inline constexpr double kLargePayload = 1 << 30;
 
-// The pattern of a call of so many bytes, in the given detail (formula: of groups with as many members on each of their
-// nodes; others keep their traffic). `algorithm` must be in the table; "auto" chooses. Chunks
+// The pattern of a call of so many bytes, in the given detail. `algorithm` must be in the table; "auto" chooses. Chunks
 // are cut for this payload: the same pattern may be called with another, but is then not what make_pattern would give.
 Pattern make_pattern(const ClusterSpec& cluster, std::span<const RankId> members, Operation operation,
                      std::string_view algorithm, const TokenRouting& routing, Detail detail,
