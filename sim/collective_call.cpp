@@ -19,7 +19,7 @@ void require_algorithm(const ClusterSpec& cluster, const SingleCall& call) {
       if (a.operation == call.operation) names.emplace_back(a.name);
     }
     throw InputError({{"", 0, "--algorithm",
-                       fmt::format("\"{}\" is not one of {} has: {}", call.algorithm, to_text(call.operation),
+                       fmt::format("\"{}\" is none of the algorithms of {}: {}", call.algorithm, to_text(call.operation),
                                    fmt::join(names, ", "))}});
   }
   const char* why = found->refuses == nullptr ? nullptr : found->refuses(shape_of(cluster, call.members));

@@ -142,6 +142,7 @@ ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double
     gpu.hbm *= factor;
   } else if (resource == "latency") {
     for (Seconds& latency : cluster.latency) latency /= factor;
+    for (Seconds* latency : {&gpu.nvls.latency, &gpu.calibrated.node_steps.step, &gpu.calibrated.node_steps.fill}) *latency /= factor;
     for (RouteState& routing : cluster.routings) {
       for (Seconds& latency : routing.latency) latency /= factor;
     }

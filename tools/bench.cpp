@@ -1,7 +1,7 @@
 // What a simulation costs: wall time, memory and events a second, and how they grow. Each row runs in a child of its
 // own, so that its memory is its own; ratios compare rows of this one run.
-//   build/release/bench [--unfolded]
-//   build/release/bench --sweep [POINTS]   what a point of a sweep costs, and whether memory grows with their number
+//   build/release/tools/bench [--unfolded]
+//   build/release/tools/bench --sweep [POINTS]   what a point of a sweep costs, and whether memory grows with their number
 #include <fmt/format.h>
 #include <sys/resource.h>
 

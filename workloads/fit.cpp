@@ -170,7 +170,7 @@ class Trials {
   const ModelSpec& model_;
   const ClusterSpec& cluster_;
   ParallelPlan plan_;
-  StateTimes known_;
+  StatePatterns known_;
   Seconds own_;
 };
 

@@ -50,7 +50,7 @@ class StepBuilder {
   }
 
   // What the graph would be built from.
-  StepOutline outline(StateTimes& known) {
+  StepOutline outline(StatePatterns& known) {
     StepOutline outline;
     add_memories();
     plan_times();
@@ -392,7 +392,7 @@ class StepBuilder {
   }
 
   // Parameters' and gradients' collectives of a step as the programs would call them, each alone on its wires.
-  void add_state_traffic(StepOutline& outline, StateTimes& known) const {
+  void add_state_traffic(StepOutline& outline, StatePatterns& known) const {
     const Parallel& p = plan_.parallel;
     outline.whole = p.zero == 3;
     outline.prefetched = plan_.overlap.gather_prefetch > 0;
@@ -418,23 +418,22 @@ class StepBuilder {
     }
   }
 
-  Seconds state_seconds(StateTimes& known, Operation operation, double dense, double expert) const {
+  Seconds state_seconds(StatePatterns& known, Operation operation, double dense, double expert) const {
     const Precision format = operation == Operation::all_gather ? plan_.precision.gather : plan_.precision.reduce;
     const auto one = [&](const RankLists& lists, int shards, double parameters) {
       const RankLists groups = shards > 1 ? cut(lists, static_cast<std::size_t>(shards), false) : lists;
       if (parameters <= 0 || groups[0].size() < 2) return Seconds();
       const Operation op = shards == 1 ? Operation::all_reduce : operation;  // nothing is sharded
       const Algorithms& a = plan_.collectives;
-      const std::string& name = op == Operation::all_gather   ? a.all_gather
-                                : op == Operation::all_reduce ? a.all_reduce
-                                                              : a.reduce_scatter;
       const double bytes = parameters * bytes_per_element(format);
-      auto [it, fresh] = known.try_emplace({op, name, bytes, groups[0]});
-      if (fresh) {
-        const Pattern pattern = make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate, bytes);
-        it->second = Seconds(seconds_alone(planned_on_, pattern, bytes));
-      }
-      return it->second;
+      std::string name = op == Operation::all_gather   ? a.all_gather
+                         : op == Operation::all_reduce ? a.all_reduce
+                                                       : a.reduce_scatter;
+      if (name == "auto") name = choose_algorithm(planned_on_, groups[0], op, {}, bytes).name;
+      const double made_for = depends_on_payload(op, name) ? bytes : 0;
+      auto [it, fresh] = known.try_emplace({op, name, made_for, groups[0]});
+      if (fresh) it->second = make_pattern(planned_on_, groups[0], op, name, {}, Detail::aggregate, bytes);
+      return Seconds(seconds_alone(planned_on_, it->second, bytes));
     };
     return one(dense_, context_.dense_shards, dense) + one(expert_, context_.expert_shards, expert);
   }
@@ -470,8 +469,8 @@ class StepBuilder {
 }  // namespace
 
 StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan,
-                         StateTimes* known) {
-  StateTimes own;
+                         StatePatterns* known) {
+  StatePatterns own;
   return StepBuilder(model, cluster, plan, Detail::aggregate, cluster).outline(known == nullptr ? own : *known);
 }
 

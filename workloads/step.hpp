@@ -50,13 +50,14 @@ struct StepOutline {
   }
   bool whole = false, prefetched = false, late = false;  // ZeRO-3; gathers ahead; gradients reduced after the passes
 };
-// Seconds that collectives of parameters and gradients take by themselves, kept between outlines on one cluster: counting
-// the links of all pairs of thousands of ranks is most of an outline's work. By operation, algorithm, payload and members.
-using StateTimes = std::map<std::tuple<Operation, std::string, double, std::vector<RankId>>, Seconds>;
+// What collectives of parameters and gradients put on the wires, kept between outlines on one cluster: counting the links
+// of all pairs of thousands of ranks is most of an outline's work. By operation, algorithm (never "auto"), payload (0
+// where patterns do not differ with it) and members.
+using StatePatterns = std::map<std::tuple<Operation, std::string, double, std::vector<RankId>>, Pattern>;
 
 // `plan` as for make_step().
 StepOutline outline_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan,
-                         StateTimes* known = nullptr);
+                         StatePatterns* known = nullptr);
 // Its memory alone, [pipeline rank].
 std::vector<MemoryUse> plan_memory(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan);
 

@@ -65,6 +65,7 @@ ClusterSpec under_routing(const ClusterSpec& cluster, int n);
 // neighbours by index); if there is none, the route stays.
 // Empty for a message to itself. Throws InputError naming the two GPUs when the platform joins them in no way.
 std::vector<LinkId> route_between(const ClusterSpec& cluster, RankId from, RankId to);
+void route_between(const ClusterSpec& cluster, RankId from, RankId to, std::vector<LinkId>& route);  // into `route`
 Seconds route_latency(const ClusterSpec& cluster, const std::vector<LinkId>& route);
 
 // Reads a cluster's YAML, its platform and its GPU. Keys:

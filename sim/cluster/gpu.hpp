@@ -43,6 +43,10 @@ struct Gpu {
   SwitchReduction nvls;
   double spread = 0;         // standard deviation of the computing speed from GPU to GPU of this kind, over the mean
 
+  // With calibrated rates, where they were measured; else null.
+  const NodeSteps* node_steps() const {
+    return rates == Rates::calibrated && calibrated.node_steps.half.value > 0 ? &calibrated.node_steps : nullptr;
+  }
   bool operator==(const Gpu&) const = default;
 };
 

@@ -64,6 +64,14 @@ void read_calibrated(Fields& rates, bool has_fp8, Gpu& gpu) {
     f.power("dynamic_power", gpu.power ? gpu.power->dynamic : unused.dynamic, required());
     if (!gpu.power) f.problem("dynamic_power", "says nothing without the limit of `power`");
   }
+  if (f.has("node_steps")) {
+    Fields steps = f.mapping("node_steps", required());
+    steps.time("step", c.node_steps.step, required());
+    steps.time("fill", c.node_steps.fill, required());
+    steps.size("half", c.node_steps.half, required());
+    if (steps.has("half") && c.node_steps.half.value <= 0) steps.problem("half", "is a size above 0");
+    steps.finish();
+  }
   read_gemms(f, "gemm", has_fp8, c.bf16, c.fp8);
   read_gemms(f, "grouped_gemm", has_fp8, c.grouped_bf16, c.grouped_fp8);
   Fields attention = f.mapping("attention", required());

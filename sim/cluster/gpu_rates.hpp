@@ -40,12 +40,27 @@ struct AttentionPasses {
   bool operator==(const AttentionPasses&) const = default;
 };
 
+// What a collective costs beside its bytes when all its ranks are on one node: for each round (an all-gather or a
+// reduce-scatter of n GPUs; an all-reduce is both) n - 1 times `step`, and as buffers grow and fill more of the library's
+// slots and channels up to `fill`, half of that from a buffer of `half` bytes.
+struct NodeSteps {
+  Seconds step, fill;
+  Bytes half;  // 0: not measured, the wires' own latencies hold
+
+  // Of one of the n - 1 steps of a round, s.
+  double of_step(double members, double buffer_bytes) const {
+    return step.value + fill.value * buffer_bytes / (buffer_bytes + half.value) / (members - 1);
+  }
+  bool operator==(const NodeSteps&) const = default;
+};
+
 struct CalibratedRates {
   GemmRates bf16, fp8;                 // fp32 and tf32 run as bf16 does, scaled by their speed-of-light rates
   GemmRates grouped_bf16, grouped_fp8;
   AttentionPasses flash;   // the best kernel that trainers use on the GPU: FlashAttention-2 on Ampere, 3 or cuDNN later
   AttentionPasses flash2;  // FlashAttention-2 on GPUs that have better ones
   bool has_flash2 = false;
+  NodeSteps node_steps;
   Seconds memory_start;    // of a memory-bound kernel, the gap to the next included
   double reduction = 1;    // of the HBM bandwidth that kernels reach which reduce along rows: norms, softmax, loss
 

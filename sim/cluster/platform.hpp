@@ -41,9 +41,14 @@ class Platform {
   virtual ~Platform() = default;
   virtual const std::vector<std::string>& hosts() const = 0;
   virtual const std::vector<PlatformLink>& links() const = 0;
-  // Links in the order in which a message crosses them; empty when the platform has no route from `from` to `to`, and
-  // from a host to itself. Otherwise equal to what SimGrid's own loader answers.
-  virtual std::vector<LinkId> route(HostId from, HostId to) const = 0;
+  // Appends the links in the order in which a message crosses them; none when the platform has no route from `from` to
+  // `to`, and from a host to itself. Otherwise equal to what SimGrid's own loader answers.
+  virtual void append_route(HostId from, HostId to, std::vector<LinkId>& links) const = 0;
+  std::vector<LinkId> route(HostId from, HostId to) const {
+    std::vector<LinkId> links;
+    append_route(from, to, links);
+    return links;
+  }
   // -1 when there is no such host.
   virtual HostId host(std::string_view name) const = 0;
   // Where every route is one link of the sender and one of the receiver: both of each host, to the centre and from it.

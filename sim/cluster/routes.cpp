@@ -51,14 +51,17 @@ std::vector<LinkId> detour_between(const ClusterSpec& cluster, RankId from, Rank
   return {};
 }
 
-std::vector<LinkId> preferred_route(const ClusterSpec& cluster, RankId from, RankId to) {
+// Into an empty `route`.
+void find_preferred_route(const ClusterSpec& cluster, RankId from, RankId to, std::vector<LinkId>& route) {
+  const auto append = [&](const std::vector<HostId>& hosts) {
+    cluster.platform->append_route(hosts[static_cast<std::size_t>(from)], hosts[static_cast<std::size_t>(to)], route);
+    return !route.empty();
+  };
   const int node = cluster.node_of(from);
   if (node == cluster.node_of(to)) {
-    std::vector<LinkId> inside = hosts_route(cluster, cluster.nvlink_hosts, from, to);
-    if (!inside.empty()) return inside;
+    if (append(cluster.nvlink_hosts)) return;
   } else {
-    std::vector<LinkId> direct = hosts_route(cluster, cluster.nic_hosts, from, to);
-    if (!direct.empty()) return direct;
+    if (append(cluster.nic_hosts)) return;
     // The GPU of the sender's node with the receiver's index is first choice, then by index.
     for (int i = 0; i < cluster.gpus_per_node; ++i) {
       const RankId via = node * cluster.gpus_per_node + (cluster.local_of(to) + i) % cluster.gpus_per_node;
@@ -66,8 +69,9 @@ std::vector<LinkId> preferred_route(const ClusterSpec& cluster, RankId from, Ran
       std::vector<LinkId> hop = hosts_route(cluster, cluster.nvlink_hosts, from, via);
       const std::vector<LinkId> rest = hosts_route(cluster, cluster.nic_hosts, via, to);
       if (hop.empty() || rest.empty()) continue;
-      hop.insert(hop.end(), rest.begin(), rest.end());
-      return hop;
+      route = std::move(hop);
+      route.insert(route.end(), rest.begin(), rest.end());
+      return;
     }
   }
   throw InputError({{"", 0, "", fmt::format("the platform has no route from rank {} to rank {}", from, to)}});
@@ -75,12 +79,19 @@ std::vector<LinkId> preferred_route(const ClusterSpec& cluster, RankId from, Ran
 
 }  // namespace
 
-std::vector<LinkId> route_between(const ClusterSpec& cluster, RankId from, RankId to) {
-  if (from == to) return {};
-  std::vector<LinkId> route = preferred_route(cluster, from, to);
-  if (cluster.node_of(from) == cluster.node_of(to) || avoids(cluster, route)) return route;
+void route_between(const ClusterSpec& cluster, RankId from, RankId to, std::vector<LinkId>& route) {
+  route.clear();
+  if (from == to) return;
+  find_preferred_route(cluster, from, to, route);
+  if (cluster.avoided.empty() || cluster.node_of(from) == cluster.node_of(to) || avoids(cluster, route)) return;
   std::vector<LinkId> detour = detour_between(cluster, from, to);
-  return detour.empty() ? route : detour;
+  if (!detour.empty()) route = std::move(detour);
+}
+
+std::vector<LinkId> route_between(const ClusterSpec& cluster, RankId from, RankId to) {
+  std::vector<LinkId> route;
+  route_between(cluster, from, to, route);
+  return route;
 }
 
 ClusterSpec under_routing(const ClusterSpec& cluster, int n) {

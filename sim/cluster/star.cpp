@@ -20,9 +20,8 @@ class StarPlatform : public Platform {
 
   const std::vector<std::string>& hosts() const override { return hosts_; }
   const std::vector<PlatformLink>& links() const override { return links_; }
-  std::vector<LinkId> route(HostId from, HostId to) const override {
-    if (from == to) return {};
-    return {2 * from, 2 * to + 1};
+  void append_route(HostId from, HostId to, std::vector<LinkId>& links) const override {
+    if (from != to) links.insert(links.end(), {2 * from, 2 * to + 1});
   }
   HostId host(std::string_view name) const override {
     HostId found = -1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "sim/cluster/glob.hpp"
@@ -47,14 +48,14 @@ class HashedPlatform final : public Platform {
   const std::vector<PlatformLink>& links() const override { return links_; }
   HostId host(std::string_view name) const override { return base_->host(name); }
 
-  std::vector<LinkId> route(HostId from, HostId to) const override {
-    std::vector<LinkId> route = base_->route(from, to);
+  void append_route(HostId from, HostId to, std::vector<LinkId>& links) const override {
+    const auto before = static_cast<std::ptrdiff_t>(links.size());
+    base_->append_route(from, to, links);
     const std::vector<int> choice = choices(from, to);
-    for (LinkId& link : route) {
+    for (LinkId& link : std::span(links.begin() + before, links.end())) {
       const int entry = entry_[static_cast<std::size_t>(link)];
       link = first_[static_cast<std::size_t>(link)] + (entry < 0 ? 0 : choice[static_cast<std::size_t>(entry)]);
     }
-    return route;
   }
 
  private:

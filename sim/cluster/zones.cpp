@@ -52,12 +52,11 @@ bool ZonePlatform::contains(ZoneId zone, PointId point) const {
   return false;
 }
 
-std::vector<LinkId> ZonePlatform::route(HostId from, HostId to) const {
-  std::vector<LinkId> links;
-  if (from == to) return links;
+void ZonePlatform::append_route(HostId from, HostId to, std::vector<LinkId>& links) const {
+  if (from == to) return;
+  const std::size_t before = links.size();
   const PointId start = host_points[static_cast<std::size_t>(from)];
-  if (!append(start, host_points[static_cast<std::size_t>(to)], links)) links.clear();
-  return links;
+  if (!append(start, host_points[static_cast<std::size_t>(to)], links)) links.resize(before);
 }
 
 // The member of `zone` that is or holds `point`; the zone must contain it.
@@ -79,14 +78,15 @@ bool ZonePlatform::append(PointId from, PointId to, std::vector<LinkId>& links) 
   }
   const PointId near = member_towards(common, from);
   const PointId far = member_towards(common, to);
-  std::vector<LinkId> between;
+  const Zone& zone = zones[static_cast<std::size_t>(common)];
   Ends gateways;
-  if (!append_inside(zones[static_cast<std::size_t>(common)], near, far, between, gateways)) return false;
-  const bool zones_meet = zones[static_cast<std::size_t>(common)].holds_zones;
-  if (zones_meet && (gateways.from < 0 || gateways.to < 0)) return false;
-  if (zones_meet && from != gateways.from && !append(from, gateways.from, links)) return false;
+  if (!zone.holds_zones) return append_inside(zone, near, far, links, gateways);
+  std::vector<LinkId> between;
+  if (!append_inside(zone, near, far, between, gateways)) return false;
+  if (gateways.from < 0 || gateways.to < 0) return false;
+  if (from != gateways.from && !append(from, gateways.from, links)) return false;
   links.insert(links.end(), between.begin(), between.end());
-  return !zones_meet || to == gateways.to || append(gateways.to, to, links);
+  return to == gateways.to || append(gateways.to, to, links);
 }
 
 bool ZonePlatform::append_inside(const Zone& zone, PointId from, PointId to, std::vector<LinkId>& links,

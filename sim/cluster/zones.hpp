@@ -66,7 +66,7 @@ class ZonePlatform final : public Platform {
  public:
   const std::vector<std::string>& hosts() const override { return host_names; }
   const std::vector<PlatformLink>& links() const override { return all_links; }
-  std::vector<LinkId> route(HostId from, HostId to) const override;
+  void append_route(HostId from, HostId to, std::vector<LinkId>& links) const override;
   HostId host(std::string_view name) const override;
 
   PointId add_point(PointKind kind, const std::string& name, ZoneId zone);  // the name must be free

@@ -77,6 +77,7 @@ struct Wires {
   Wire inside;   // between two GPUs of a node
   Wire between;  // between GPUs of equal index on different nodes (the worst pair of the group)
   Wire nvls;     // a GPU's port under in-switch reduction, and what a call pays
+  const NodeSteps* node_steps = nullptr;  // of a group on one node, where they were measured
 };
 
 // What a pattern is made for.

@@ -22,7 +22,8 @@ void Legs::count_densely() {
 }
 
 void Legs::add(RankId from, RankId to, double times) {
-  add_route(route_between(cluster_, from, to), times);
+  route_between(cluster_, from, to, route_);
+  add_route(route_, times);
 }
 
 void Legs::add_by_rail(RankId from, RankId to, double times) {

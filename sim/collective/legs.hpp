@@ -41,6 +41,7 @@ class Legs {
   std::vector<Load> loads_;
   std::vector<double> dense_;  // [link] legs, once there were many; else empty
   double latency_ = 0;
+  std::vector<LinkId> route_;  // the last one added
 };
 
 // Seconds a byte on each leg takes alone. A link that is down counts for nothing: what crosses it waits until it is up.

@@ -64,7 +64,7 @@ SwitchLegs switch_legs(double g, const Levels& levels) {
   return {(levels.scatter ? g : 0) + (levels.gather ? 1 : 0), (levels.scatter ? 1 : 0) + (levels.gather ? g : 0)};
 }
 
-Part switch_part(const ClusterSpec& cluster, const Nodes& nodes, const Levels& levels) {
+Part switch_part(const ClusterSpec& cluster, const Nodes& nodes, const Levels& levels, double payload) {
   const double g = static_cast<double>(nodes[0].size());
   const SwitchLegs busy = switch_legs(g, levels);
   Legs legs(cluster);
@@ -72,7 +72,7 @@ Part switch_part(const ClusterSpec& cluster, const Nodes& nodes, const Levels& l
     for (std::size_t i = 0; i < node.size(); ++i) legs.add_port(node, i, busy.out, busy.in);
   }
   Part part = make_part(legs, 1 / g, 0);
-  part.alpha = cluster.gpu.nvls.latency.value;
+  part.alpha = switch_latency(cluster.gpu.nvls.latency, nodes.size() == 1 ? cluster.gpu.node_steps() : nullptr, g, payload, levels);
   // The wire is not what limits: what the switch takes longer is a time of its own.
   const double at_its_rate = std::max(busy.out, busy.in) / g / cluster.gpu.nvls.port_rate().value;
   part.beta = std::max(0.0, at_its_rate - per_byte(cluster, part));
@@ -86,6 +86,10 @@ Part direct_part(const ClusterSpec& cluster, const Nodes& nodes, double rounds) 
 }
 
 }  // namespace
+
+double switch_latency(Seconds of_call, const NodeSteps* steps, double members, double payload, const Levels& levels) {
+  return steps ? rounds_of(levels) * (members - 1) * steps->of_step(members, payload) : of_call.value;
+}
 
 Nodes levels_nodes(const GroupCall& call, const Levels& levels) {
   Nodes nodes = by_node(call.cluster, call.members);
@@ -105,7 +109,7 @@ std::vector<Part> levels_traffic(const GroupCall& call, const Levels& levels) {
   }
   if (nodes[0].size() > 1) {
     Part inside =
-        levels.in_switch ? switch_part(call.cluster, nodes, levels) : direct_part(call.cluster, nodes, rounds);
+        levels.in_switch ? switch_part(call.cluster, nodes, levels, call.payload) : direct_part(call.cluster, nodes, rounds);
     if (!parts.empty()) parts[0].alpha += inside.alpha;  // what comes over the rails is still to be spread
     parts.push_back(std::move(inside));
   }
@@ -124,7 +128,7 @@ std::vector<Term> levels_time(const GroupShape& group, const Wires& group_wires,
   Term inside{"inside", rounds * wires.inside.latency.value, rounds * (g - 1) / g / wires.inside.bandwidth.value};
   if (levels.in_switch) {
     const double rate = std::min(wires.nvls.bandwidth, wires.inside.bandwidth).value;
-    inside.alpha = wires.nvls.latency.value;
+    inside.alpha = switch_latency(wires.nvls.latency, wires.node_steps, g, payload, levels);
     inside.beta = (levels.scatter && levels.gather ? 1 + 1 / g : 1) / rate;
   }
   std::vector<Term> terms;

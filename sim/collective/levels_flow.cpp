@@ -25,8 +25,10 @@ class LevelsFlow {
     if (!levels.in_switch) return;
     const SwitchReduction& nvls = call.cluster.gpu.nvls;
     const double volume = levels.scatter && levels.gather ? 1 + 1.0 / static_cast<double>(g_) : 1;
-    flow_.join({}, nvls.latency.value, volume / nvls.port_rate().value);  // no faster than the switch
-    begin_ = {flow_.join({}, nvls.latency.value)};
+    const double latency = switch_latency(nvls.latency, m_ == 1 ? call.cluster.gpu.node_steps() : nullptr,
+                                          static_cast<double>(g_), payload_, levels);
+    flow_.join({}, latency, volume / nvls.port_rate().value);  // no faster than the switch
+    begin_ = {flow_.join({}, latency)};
   }
 
   std::vector<Part> run() {

@@ -4,6 +4,7 @@
 //   what the slowest leg sends: c in every step, one after the other, and one latency;
 //   what the data's way takes: latency and c on each of the legs but the quickest, in every round.
 // With equal legs the latter: (n - 1) (latency + c / bandwidth). Closed form: members stand node by node.
+// On one node the latency is what its steps were measured to cost (NodeSteps), where they were.
 #include <algorithm>
 
 #include "sim/collective/algorithms.hpp"
@@ -23,11 +24,17 @@ double beyond_bytes(const Leg& slowest, double all_hops, double quickest_hop, do
   return std::max(slowest.latency, rounds * (all_hops - quickest_hop - steps * slowest.seconds));
 }
 
+// Of a step on one node; null: each leg's own latency.
+const NodeSteps* steps_of(const GroupCall& call) {
+  return shape_of(call.cluster, call.members).nodes == 1 ? call.cluster.gpu.node_steps() : nullptr;
+}
+
 }  // namespace
 
 std::vector<Part> ring_traffic(const GroupCall& call, int rounds) {
   const std::size_t n = call.members.size();
   const double steps = static_cast<double>(n - 1), chunk = call.payload / static_cast<double>(n);
+  const NodeSteps* measured = steps_of(call);
   Legs legs(call.cluster);
   Leg slowest;
   double all = 0, quickest = 0;
@@ -35,7 +42,8 @@ std::vector<Part> ring_traffic(const GroupCall& call, int rounds) {
     const RankId from = call.members[i], to = call.members[(i + 1) % n];
     legs.add(from, to);
     const std::vector<LinkId> route = route_between(call.cluster, from, to);
-    const Leg leg{route_latency(call.cluster, route).value, chunk * seconds_per_byte(call.cluster, route)};
+    const double latency = measured ? measured->of_step(static_cast<double>(n), call.payload) : route_latency(call.cluster, route).value;
+    const Leg leg{latency, chunk * seconds_per_byte(call.cluster, route)};
     if (leg.seconds > slowest.seconds) slowest = leg;
     all += leg.hop();
     quickest = i == 0 ? leg.hop() : std::min(quickest, leg.hop());
@@ -47,6 +55,7 @@ std::vector<Part> ring_traffic(const GroupCall& call, int rounds) {
 
 std::vector<Part> ring_messages(const GroupCall& call, int rounds) {
   const std::size_t n = call.members.size();
+  const NodeSteps* measured = steps_of(call);
   Flow flow(call.cluster);
   std::vector<MessageId> before(n, kNoMessage), now(n, kNoMessage);
   for (std::size_t step = 0; step < static_cast<std::size_t>(rounds) * (n - 1); ++step) {
@@ -54,6 +63,11 @@ std::vector<Part> ring_messages(const GroupCall& call, int rounds) {
       const MessageId arrived = before[(i + n - 1) % n];
       std::vector<MessageId> after;
       if (arrived != kNoMessage) after.push_back(arrived);
+      if (measured) {
+        const RankId from = call.members[i], to = call.members[(i + 1) % n];
+        const double own = route_latency(call.cluster, route_between(call.cluster, from, to)).value;
+        after = {flow.join(std::move(after), std::max(0.0, measured->of_step(static_cast<double>(n), call.payload) - own))};
+      }
       now[i] = flow.send(call.members[i], call.members[(i + 1) % n], 1.0 / static_cast<double>(n), std::move(after),
                          before[i]);
     }
@@ -65,7 +79,8 @@ std::vector<Part> ring_messages(const GroupCall& call, int rounds) {
 std::vector<Term> ring_time(const GroupShape& shape, const Wires& wires, int rounds, double payload) {
   const double n = shape.size, nodes = shape.nodes > 1 ? shape.nodes : 0, chunk = payload / n;
   Leg inside, between;
-  if (shape.size > shape.nodes) inside = {wires.inside.latency.value, chunk / wires.inside.bandwidth.value};
+  const double latency = wires.node_steps ? wires.node_steps->of_step(n, payload) : wires.inside.latency.value;
+  if (shape.size > shape.nodes) inside = {latency, chunk / wires.inside.bandwidth.value};
   if (shape.nodes > 1) {
     between = {wires.between.latency.value, chunk / wires.between.bandwidth.value};
     // In a network of planes the step from one node to the next also hops over NVLink to the next one's plane.

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "sim/engine/engine.hpp"
+#include "sim/engine/layout.hpp"
 #include "sim/engine/part_order.hpp"
 #include "sim/engine/route_table.hpp"
 #include "sim/graph/changes.hpp"
@@ -47,9 +48,8 @@ class Conductor {
  public:
   // Times go to spans[offset of the rank + op]; see span_offsets.
   Conductor(const StepGraph& graph, Clock& clock, Span* spans)
-      : graph_(graph), clock_(clock), spans_(spans), orders_(graph) {
+      : graph_(graph), clock_(clock), spans_(spans), solo_(graph), layouts_(graph, solo_), orders_(graph) {
     offsets_ = span_offsets(graph);
-    for (const Program& program : graph.programs) layouts_.push_back(lay_out(program));
     ranks_.resize(graph.ranks.size());
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
       ranks_[r].streams.resize(graph.programs[graph.ranks[r].program].streams.size());
@@ -97,7 +97,7 @@ class Conductor {
     std::string text = fmt::format("{} of {} events never ran; the first that wait:", offsets_.back() - finished_, offsets_.back());
     int shown = 0;
     for (std::size_t r = 0; r < ranks_.size() && shown < 8; ++r) {
-      const Layout& layout = layouts_[graph_.ranks[r].program];
+      const Layout& layout = layouts_.of(static_cast<RankId>(r));
       for (std::size_t s = 0; s < layout.streams.size() && shown < 8; ++s) {
         const StreamState& stream = ranks_[r].streams[s];
         if (stream.done >= static_cast<std::int32_t>(layout.streams[s].size())) continue;
@@ -110,22 +110,7 @@ class Conductor {
   }
 
  private:
-  // What is asked of an op again and again, in the order in which it is asked.
-  struct Wait {
-    std::int16_t stream;  // has to have ended ...
-    std::int32_t until;   // ... so many ops
-  };
-  struct Step {
-    double seconds;  // of compute and delays
-    std::int32_t op;
-    std::int32_t first_wait, last_wait;
-    std::int16_t slot, sms;
-    OpKind kind;
-  };
-  struct Layout {                           // of a program
-    std::vector<std::vector<Step>> streams;  // in order
-    std::vector<Wait> waits;
-  };
+  using Step = Layout::Step;
   struct StreamState {
     std::int32_t done = 0;
     bool busy = false;
@@ -156,31 +141,8 @@ class Conductor {
     PartOrder::Progress progress;
   };
 
-  static Layout lay_out(const Program& program) {
-    Layout layout;
-    layout.streams.resize(program.streams.size());
-    std::vector<std::int32_t> position;  // [op] place in its stream
-    std::vector<std::int32_t> until(program.streams.size(), 0);
-    for (std::size_t i = 0; i < program.ops.size(); ++i) {
-      const Op& op = program.ops[i];
-      auto& stream = layout.streams[op.stream];
-      position.push_back(static_cast<std::int32_t>(stream.size()));
-      Step step{op.seconds, static_cast<std::int32_t>(i), static_cast<std::int32_t>(layout.waits.size()), 0, op.slot, op.sms, op.kind};
-      // Of each stream the last op counts; its own stream goes in order anyway.
-      for (const std::int32_t before : op.after) until[program.ops[before].stream] = std::max(until[program.ops[before].stream], position[before] + 1);
-      for (const std::int32_t before : op.after) {
-        const std::uint8_t other = program.ops[before].stream;
-        if (until[other] > 0 && other != op.stream) layout.waits.push_back({other, until[other]});
-        until[other] = 0;
-      }
-      step.last_wait = static_cast<std::int32_t>(layout.waits.size());
-      stream.push_back(step);
-    }
-    return layout;
-  }
-
   const Program& program_of(RankId r) const { return graph_.programs[graph_.ranks[r].program]; }
-  const Layout& layout_of(RankId r) const { return layouts_[graph_.ranks[r].program]; }
+  const Layout& layout_of(RankId r) const { return layouts_.of(r); }
   Span& span(RankId r, std::int32_t op) { return spans_[offsets_[r] + op]; }
 
   void drain() {
@@ -206,11 +168,12 @@ class Conductor {
     if (stream.done >= static_cast<std::int32_t>(layout.streams[s].size())) return;
     const Step& step = layout.streams[s][stream.done];
     for (; step.first_wait + stream.met < step.last_wait; ++stream.met) {
-      const Wait& wait = layout.waits[step.first_wait + stream.met];
+      const Layout::Wait& wait = layout.waits[step.first_wait + stream.met];
       if (streams[wait.stream].done < wait.until) return;
     }
     stream.met = 0;
     stream.busy = true;
+    if (step.chain > 1) return run_chain(r, s);
     const double now = clock_.now();
     span(r, step.op) = {now, now, now};
     switch (step.kind) {
@@ -226,16 +189,42 @@ class Conductor {
     }
   }
 
-  // The head of stream s of rank r is done.
+  // The ops of a chain take as long as they do whatever else goes on: one event for all of them.
+  void run_chain(RankId r, std::uint8_t s) {
+    const RankState& rank = ranks_[r];
+    const auto& steps = layout_of(r).streams[s];
+    const std::size_t first = static_cast<std::size_t>(rank.streams[s].done), n = static_cast<std::size_t>(steps[first].chain);
+    const double now = clock_.now();
+    double end = now;
+    for (std::size_t i = first; i < first + n; ++i) {
+      const Step& step = steps[i];
+      const double start = end;
+      if (step.kind == OpKind::compute) {
+        end += step.seconds / rank.pace;
+      } else if (step.kind == OpKind::delay) {
+        end += step.seconds;
+      } else {
+        const Op& call = program_of(r).ops[step.op];
+        end = solo_.end(graph_.ranks[r].slots[step.slot], call.pattern, call.payload_bytes, start);
+      }
+      span(r, step.op) = {start, start, end};
+    }
+    clock_.at(end - now, {Event::Kind::delay_done, s, 0, r});
+  }
+
+  // The head of stream s of rank r is done, and what makes a chain with it.
   void finish(RankId r, std::uint8_t s) {
     StreamState& stream = ranks_[r].streams[s];
-    const Step& step = layout_of(r).streams[s][stream.done];
-    span(r, step.op).end = clock_.now();
+    const auto& steps = layout_of(r).streams[s];
+    const std::int32_t n = steps[stream.done].chain;
+    const Step& last = steps[stream.done + n - 1];
+    Span& end_of = span(r, last.op);
+    end_of.end = std::max(end_of.start, clock_.now());
     end_ = std::max(end_, clock_.now());
-    if (step.kind == OpKind::compute) ranks_[r].left = 0;
-    ++stream.done;
+    if (last.kind == OpKind::compute) ranks_[r].left = 0;
+    stream.done += n;
     stream.busy = false;
-    ++finished_;
+    finished_ += static_cast<std::uint64_t>(n);
     enqueue(r);
   }
 
@@ -433,7 +422,8 @@ class Conductor {
   Clock& clock_;
   Span* spans_;
   std::vector<std::size_t> offsets_;
-  std::vector<Layout> layouts_;
+  SoloCalls solo_;
+  Layouts layouts_;
   std::vector<RankState> ranks_;
   std::vector<GroupState> groups_;
   PartOrders orders_;

@@ -77,11 +77,20 @@ Coverage::Coverage(Intervals set) : set_(std::move(set)), sum_(set_.size() + 1, 
 }
 
 double Coverage::before(double time) const {
-  const auto next = std::lower_bound(set_.begin(), set_.end(), time,
-                                     [](const Interval& interval, double t) { return interval.begin < t; });
-  if (next == set_.begin()) return 0;
-  const auto last = static_cast<std::size_t>(next - set_.begin()) - 1;
-  return sum_[last] + std::min(time, set_[last].end) - set_[last].begin;
+  const auto starts_before = [&](std::size_t i) { return i < set_.size() && set_[i].begin < time; };
+  constexpr int kSteps = 4;
+  std::size_t next = near_;  // the first that does not start before `time`
+  if (next == 0 || starts_before(next - 1)) {
+    for (int i = 0; i < kSteps && starts_before(next); ++i) ++next;
+  }
+  if (starts_before(next) || (next > 0 && !starts_before(next - 1))) {
+    const auto found = std::lower_bound(set_.begin(), set_.end(), time,
+                                        [](const Interval& interval, double t) { return interval.begin < t; });
+    next = static_cast<std::size_t>(found - set_.begin());
+  }
+  near_ = next;
+  if (next == 0) return 0;
+  return sum_[next - 1] + std::min(time, set_[next - 1].end) - set_[next - 1].begin;
 }
 
 double Coverage::within(double begin, double end) const {

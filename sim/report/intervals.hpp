@@ -24,7 +24,7 @@ Intervals intersect(const Intervals& a, const Intervals& b);
 Intervals subtract(const Intervals& a, const Intervals& b);  // a without b
 double length(const Intervals& set);
 
-// Answers how much of a span a set covers, in O(log n) a question.
+// Answers how much of a span a set covers, in O(log n) a question; at once where questions come in order of time.
 class Coverage {
  public:
   explicit Coverage(Intervals set);
@@ -35,6 +35,7 @@ class Coverage {
 
   Intervals set_;
   std::vector<double> sum_;  // [i] length of the first i intervals
+  mutable std::size_t near_ = 0;  // where the last question ended
 };
 
 }  // namespace stepsim

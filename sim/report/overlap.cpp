@@ -18,7 +18,7 @@ struct Sum {
 class Overlaps {
  public:
   Overlaps(const StepGraph& graph, const Timeline& timeline)
-      : graph_(graph), timeline_(timeline), slack_(slack_of(graph, timeline)) {}
+      : graph_(graph), timeline_(timeline), slack_(slack_of(graph, timeline)), known_(graph.labels.size() * kDimensions, nullptr) {}
 
   std::vector<OverlapRow> run() {
     double ranks = 0;
@@ -66,7 +66,11 @@ class Overlaps {
     const Group& group = group_of(graph_, r, op);
     const Dimension dimension = dimension_of(group, op);
     const std::string& label = graph_.labels[static_cast<std::size_t>(op.tags.label)];
+    // Found by its name once for each label and dimension: there are as many calls as events.
+    Sum*& known = known_[static_cast<std::size_t>(op.tags.label) * kDimensions + static_cast<std::size_t>(dimension)];
+    if (known != nullptr && !label.empty()) return *known;
     Sum& sum = sums_[{label.empty() ? pattern_of(group, op).operation : label, dimension}];
+    known = &sum;
     if (sum.row.name.empty()) {
       sum.row.name = label.empty() ? pattern_of(group, op).operation : label;
       sum.row.dimension = to_text(dimension);
@@ -78,6 +82,8 @@ class Overlaps {
   const Timeline& timeline_;
   std::vector<std::vector<double>> slack_;
   std::map<Key, Sum> sums_;
+  static constexpr std::size_t kDimensions = static_cast<std::size_t>(Dimension::reduce) + 1;
+  std::vector<Sum*> known_;  // [label][dimension]
 };
 
 }  // namespace

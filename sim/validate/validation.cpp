@@ -98,7 +98,10 @@ Validation validate(const ValidationRequest& request) {
   if (!overrides.scenario.empty()) reading.problems.push_back({"--set", 0, "scenario", "published runs have no scenario"});
   reading.throw_if_any();
 
-  Validation out{request.file, settings_of(request), file.unread_columns, {}, {}, {}, {}, {}, {}};
+  Validation out;
+  out.file = request.file;
+  out.settings = settings_of(request);
+  out.unread_columns = file.unread_columns;
   std::vector<Row> rows;
   for (const RunRow& read : file.rows) {
     if (request.only_high && read.run.usability != "high") continue;

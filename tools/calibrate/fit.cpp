@@ -83,11 +83,14 @@ void fit(Gpus& gpus, const Fit& what) {
 }
 
 Residuals residuals(const Gpus& gpus, const std::vector<const Measured*>& rows) {
-  std::vector<double> signed_errors, errors;
-  for (const Measured* row : rows) {
-    signed_errors.push_back(ratio(gpus, *row) - 1);
-    errors.push_back(std::abs(signed_errors.back()));
-  }
+  std::vector<double> signed_errors;
+  for (const Measured* row : rows) signed_errors.push_back(ratio(gpus, *row) - 1);
+  return residuals(std::move(signed_errors));
+}
+
+Residuals residuals(std::vector<double> signed_errors) {
+  std::vector<double> errors;
+  for (const double error : signed_errors) errors.push_back(std::abs(error));
   std::sort(errors.begin(), errors.end());
   std::sort(signed_errors.begin(), signed_errors.end());
   const std::size_t n = errors.size();

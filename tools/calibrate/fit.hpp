@@ -40,5 +40,6 @@ struct Residuals {
   double bias = 0;             // median of ratio - 1
 };
 Residuals residuals(const Gpus& gpus, const std::vector<const Measured*>& rows);
+Residuals residuals(std::vector<double> signed_errors);  // at least one ratio - 1
 
 }  // namespace stepsim

@@ -1,5 +1,5 @@
-// calibrate FOLDER [--check]: fits the calibrated rates of FOLDER/*.yaml to FOLDER/measured/*.csv and writes them into the
-// files, or says which files differ from the fit.
+// calibrate FOLDER [--check]: fits the calibrated rates of FOLDER/*.yaml to FOLDER/measured/*.csv and to
+// FOLDER/../measured/collectives.csv and writes them into the files, or says which files differ from the fit.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -54,7 +54,8 @@ int main(int argc, char** argv) {
   try {
     Gpus gpus = read_gpus(folder);
     const std::vector<Measured> rows = read_measured(folder / "measured");
-    const Origins origins = calibrate(gpus, rows, read_memory(folder / "measured"));
+    const Origins origins = calibrate(gpus, rows, read_memory(folder / "measured"),
+                                      read_calls(folder / ".." / "measured" / "collectives.csv"));
     int stale = 0;
     for (const auto& [stem, of_gpu] : origins) {
       const std::filesystem::path file = folder / (stem + ".yaml");

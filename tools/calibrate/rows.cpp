@@ -55,8 +55,9 @@ std::vector<Line> lines(const std::string& file) {
   std::vector<std::string> head;
   std::string text;
   for (int number = 1; std::getline(in, text); ++number) {
+    if (text.starts_with('#')) continue;
     const std::vector<std::string> row = cells(text);
-    if (number == 1) {
+    if (head.empty()) {
       head = row;
       continue;
     }
@@ -125,6 +126,19 @@ std::map<std::string, std::map<std::string, double>> read_memory(const std::stri
   std::map<std::string, std::map<std::string, double>> of;
   for (const Line& line : lines(folder + "/memory.csv")) of[line.of.at("gpu")][line.of.at("what")] = line.value("gbps");
   return of;
+}
+
+std::vector<MeasuredCall> read_calls(const std::string& file) {
+  std::vector<MeasuredCall> calls;
+  for (const Line& line : lines(file)) {
+    const bool swept = line.of.at("operation") == "all_reduce" && line.of.at("algorithm") == "auto" &&
+                       line.of.at("metric") == "busbw" && !line.of.at("size_bytes").empty();
+    if (!swept || line.value("size_bytes") < 1024 || line.value("gpus") > line.value("per_node")) continue;
+    MeasuredCall call{line.of.at("machine"), line.of.at("source"), line.value("gpus"), line.value("size_bytes"), 0};
+    call.seconds = 2 * (call.gpus - 1) / call.gpus * call.bytes / (line.value("bandwidth_GBps") * 1e9);
+    calls.push_back(std::move(call));
+  }
+  return calls;
 }
 
 std::vector<Measured> read_measured(const std::string& folder) {

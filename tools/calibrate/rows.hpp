@@ -25,6 +25,15 @@ struct Measured {
 // gemm.csv and attention.csv. Throws InputError where a line is not as its header says.
 std::vector<Measured> read_measured(const std::string& folder);
 
+// An all-reduce of GPUs of one node, over a buffer.
+struct MeasuredCall {
+  std::string machine, series;  // series: one sweep over sizes
+  double gpus = 0, bytes = 0, seconds = 0;
+};
+// All-reduces within a node of at least a KiB, with whatever algorithm the library chose, of a table as
+// `stepsim collective --measured` reads it. Throws as read_measured does.
+std::vector<MeasuredCall> read_calls(const std::string& file);
+
 // memory.csv: GB/s of each named kernel, by GPU. Throws as read_measured does.
 std::map<std::string, std::map<std::string, double>> read_memory(const std::string& folder);
 

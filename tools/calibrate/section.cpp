@@ -42,6 +42,10 @@ std::string section_of(const Gpu& gpu, const std::map<std::string, Origin>& orig
   text += fmt::format("    memory_start: {}   # assumption: as a small GEMM needs\n", us(c.memory_start));
   text += fmt::format("    reduction: {:.6g}   # {}\n", c.reduction, origins.at("reduction").from);
   if (gpu.power) text += fmt::format("    dynamic_power: {:.0f}W   # fitted with gemm bf16, or borrowed with it\n", gpu.power->dynamic.value);
+  if (origins.contains("node_steps")) {
+    text += comment(origins.at("node_steps"), 4) + fmt::format("    node_steps: {{step: {}, fill: {}, half: {:.0f}KiB}}\n", us(c.node_steps.step),
+                                                               us(c.node_steps.fill), c.node_steps.half.value / 1024);
+  }
   text += "    gemm:\n" + gemm("bf16", c.bf16, origins.at("bf16"), false);
   if (fp8) text += gemm("fp8", c.fp8, origins.at("fp8"), false);
   text += "    grouped_gemm:\n" + gemm("bf16", c.grouped_bf16, origins.at("grouped bf16"), true);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "node_steps.hpp"
+
 namespace stepsim {
 namespace {
 
@@ -173,6 +175,24 @@ void reductions(Bench& bench, const MeasuredMemory& memory) {
   for (const Stems& chip : {kAmpere, kHopper, Stems{"b200", "gb200", "gb300"}, Stems{"v100-32-sxm"}}) give(chip);
 }
 
+// Steps of collectives within a node; other GPUs of the chip have them with it.
+void node_steps(Bench& bench, const std::vector<MeasuredCall>& calls) {
+  struct Chip {
+    Stems machines, measured, borrowers;
+  };
+  const std::vector<Chip> chips{{{"dgx-a100-80"}, {"a100-80-sxm"}, {"a100-40-sxm", "v100-32-sxm"}},
+                                {{"dgx-h100", "hgx-h200"}, {"h100-sxm", "h200-sxm"}, {"h800-sxm"}},
+                                {{"hgx-b200"}, {"b200"}, {"gb200", "gb300"}}};
+  for (const auto& [machines, measured, borrowers] : chips) {
+    const NodeStepsFit fitted = fit_node_steps(calls, machines);
+    for (const std::string& stem : measured) {
+      bench.of(stem).node_steps = fitted.steps;
+      bench.origins[stem]["node_steps"] = {joined(machines) + " (all-reduces of one node)", false, fitted.errors};
+    }
+    bench.borrow("node_steps", borrowers, &C::node_steps, fitted.steps, joined(measured));
+  }
+}
+
 void ampere(Bench& bench) {
   dense(bench, "bf16", &C::bf16, kAmpere, true);
   grouped(bench, "grouped bf16", &C::grouped_bf16, kAmpere);
@@ -233,7 +253,8 @@ void volta(Bench& bench) {
 
 }  // namespace
 
-Origins calibrate(Gpus& gpus, const std::vector<Measured>& rows, const MeasuredMemory& memory) {
+Origins calibrate(Gpus& gpus, const std::vector<Measured>& rows, const MeasuredMemory& memory,
+                  const std::vector<MeasuredCall>& calls) {
   Bench bench(gpus, rows);
   for (auto& [stem, gpu] : gpus) gpu.calibrated.memory_start = Seconds(kMemoryStart);
   ampere(bench);
@@ -241,6 +262,7 @@ Origins calibrate(Gpus& gpus, const std::vector<Measured>& rows, const MeasuredM
   blackwell(bench);
   volta(bench);
   reductions(bench, memory);
+  node_steps(bench, calls);
   return bench.origins;
 }
 

@@ -18,6 +18,7 @@ using MeasuredMemory = std::map<std::string, std::map<std::string, double>>;  //
 using Origins = std::map<std::string, std::map<std::string, Origin>>;  // [gpu][table]
 
 // Fits and borrows every table. `gpus` has speed-of-light figures and power limits and gets the calibrated rates.
-Origins calibrate(Gpus& gpus, const std::vector<Measured>& rows, const MeasuredMemory& memory);
+Origins calibrate(Gpus& gpus, const std::vector<Measured>& rows, const MeasuredMemory& memory,
+                  const std::vector<MeasuredCall>& calls);
 
 }  // namespace stepsim

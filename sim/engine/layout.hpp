@@ -1,0 +1,68 @@
+// A program as engines walk it: the ops of each stream, what each waits for, and which run one after the other by
+// themselves.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/graph/step_graph.hpp"
+
+namespace stepsim {
+
+// Calls that nothing can disturb: of a group with one endpoint, over links that only calls of the same stream of the same
+// rank use, in a graph where neither speeds nor capacities change and events do not vary. How long they take is known
+// when they start.
+class SoloCalls {
+ public:
+  explicit SoloCalls(const StepGraph& graph);
+
+  // Whether compute ops and delays go their way undisturbed, too.
+  bool anything() const { return undisturbed_; }
+  bool alone(GroupId group, std::int32_t pattern) const { return !times_.empty() && times_[group][pattern].solo; }
+  // When a call of so many bytes ends that starts at `start`.
+  double end(GroupId group, std::int32_t pattern, double payload_bytes, double start) const;
+
+ private:
+  struct PartTime {
+    double alpha, beta, bytes_per_payload, rate;  // rate: bytes/s along a leg; 0: no bytes move
+  };
+  struct Times {
+    bool solo = false;
+    std::vector<PartTime> parts;
+  };
+
+  bool undisturbed_;
+  std::vector<std::vector<Times>> times_;  // [group][pattern]
+};
+
+struct Layout {
+  struct Wait {
+    std::int16_t stream;  // has to have ended ...
+    std::int32_t until;   // ... so many ops
+  };
+  // What is asked of an op again and again, in the order in which it is asked.
+  struct Step {
+    double seconds;  // of compute and delays
+    std::int32_t op;
+    std::int32_t first_wait, last_wait;
+    std::int32_t chain;  // so many ops from this one on run one after the other, and nothing watches but the last's end
+    std::int16_t slot, sms;
+    OpKind kind;
+  };
+  std::vector<std::vector<Step>> streams;  // in order
+  std::vector<Wait> waits;
+};
+
+// One for each program and set of its calls that are alone.
+class Layouts {
+ public:
+  Layouts(const StepGraph& graph, const SoloCalls& solo);
+  const Layout& of(RankId rank) const { return layouts_[of_rank_[rank]]; }
+
+ private:
+  std::vector<Layout> layouts_;
+  std::vector<std::size_t> of_rank_;
+};
+
+}  // namespace stepsim
