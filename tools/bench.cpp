@@ -25,6 +25,7 @@ struct Case {
   std::string experiment;
   std::vector<std::string> overrides;
   bool fold = true, elasticities = true;
+  std::string cluster = "";  // another than the experiment's
 };
 
 struct Cost {
@@ -38,6 +39,7 @@ Cost measure(const Case& row, const std::string& home) {
     Request request;
     request.experiment = row.experiment;
     request.overrides = row.overrides;
+    request.cluster = row.cluster;
     request.home = home;
     Options options;
     options.fold = row.fold;
@@ -85,10 +87,38 @@ void add_point(Sweep& sweep, const Request& request) {
   sweep.points.push_back({{position, fmt::format("{}", position), {}}, request});
 }
 
-// Distinct plans of DeepSeek-V3 on 2048 GPUs.
-Sweep plans_of_2048_gpus(const std::string& home) {
+// A thousand distinct plans, as one sweeps them before a training run: every combination that is legal and a few that are
+// refused.
+Sweep gpt_plans(const std::string& home) {
   Sweep sweep;
-  sweep.name = "plans";
+  sweep.name = "gpt";
+  for (const int nodes : {32, 64, 128}) {
+    for (const int tensor : {2, 4, 8}) {
+      for (const int pipeline : {2, 4, 8, 16}) {
+        for (const int microbatch : {1, 2, 4}) {
+          for (const char* schedule : {"1f1b", "zb-h1", "gpipe"}) {
+            for (const char* recompute : {"none", "[norm, swiglu]", "full"}) {
+              Request request;
+              request.home = home;
+              request.experiment = "gpt-3-175b-pipeline";
+              request.overrides = {fmt::format("cluster.nodes={}", nodes), fmt::format("plan.parallel.tensor={}", tensor),
+                                   fmt::format("plan.parallel.pipeline={}", pipeline), fmt::format("plan.schedule={}", schedule),
+                                   fmt::format("plan.batch.microbatch_sequences={}", microbatch),
+                                   fmt::format("plan.recompute={}", recompute), "plan.batch.global_sequences=1024"};
+              add_point(sweep, request);
+            }
+          }
+        }
+      }
+    }
+  }
+  return sweep;
+}
+
+// Plans of DeepSeek-V3 on 2048 GPUs whose exchanges overlap with computing and share the network with everything else.
+Sweep dualpipe_plans(const std::string& home) {
+  Sweep sweep;
+  sweep.name = "dualpipe";
   for (const int pipeline : {8, 16}) {
     for (const int expert : {32, 64, 128}) {
       for (const int context : {1, 2}) {
@@ -130,8 +160,10 @@ int bench_sweeps(const std::string& home, int points) {
                60 * c.simulated / c.wall_s, c.own_rss_bytes / 1e6, c.worker_rss_bytes / 1e6);
   };
   fmt::print("{:<56} {:>8} {:>8} {:>10} {:>8} {:>8}\n", "", "wall s", "CPU ms", "points/min", "RSS MB", "worker");
-  const SweepCost plans = measure(plans_of_2048_gpus(home));
-  show(fmt::format("{:.0f} plans of DeepSeek-V3, 2048 GPUs", plans.simulated), plans);
+  const SweepCost gpt = measure(gpt_plans(home));
+  show(fmt::format("{:.0f} plans of GPT-3 175B, 256 to 1024 GPUs", gpt.simulated), gpt);
+  const SweepCost dualpipe = measure(dualpipe_plans(home));
+  show(fmt::format("{:.0f} overlapped plans of DeepSeek-V3, 2048 GPUs", dualpipe.simulated), dualpipe);
   for (const int n : {points / 10, points}) {
     const SweepCost tiny = measure(tiny_steps(home, n));
     show(fmt::format("{:.0f} tiny steps", tiny.simulated), tiny);
@@ -153,6 +185,12 @@ int main(int argc, char** argv) {
       {"ZeRO-3 hierarchical, 2048 GPUs, elasticities included", "deepseek-v3-zero3-hierarchical", {}},
       {"DualPipe, 2048 nodes = 16,384 GPUs, one run", "deepseek-v3-2048-nodes", {}, true, false},
   };
+  for (const int replicas : {1, 2, 8, 32, 128}) {
+    rows.push_back({fmt::format("GPT-3 175B TP8 PP16, {} replicas, one run", replicas), "gpt-3-175b-pipeline",
+                    {fmt::format("cluster.nodes={}", 16 * replicas), fmt::format("plan.batch.global_sequences={}", 64 * replicas)},
+                    true, false});
+    rows.back().cluster = "h800-2048x8";
+  }
   if (unfolded) rows.push_back({"DualPipe, 2048 GPUs, unfolded, one run", "deepseek-v3-dualpipe", {}, false, false});
   fmt::print("{:<56} {:>8} {:>8} {:>6} {:>10} {:>10} {:>9}\n", "", "wall s", "RSS MB", "ranks", "events", "events/s", "step s");
   for (const Case& row : rows) {

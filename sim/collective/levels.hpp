@@ -24,8 +24,8 @@ struct Levels {
 // Members by node; trees over one node's members, the switch apart, have each member for a node of its own.
 Nodes levels_nodes(const GroupCall& call, const Levels& levels);
 
-// What a call in the switch pays beside its bytes: on one node, where it was measured, what a ring's steps would.
-double switch_latency(Seconds of_call, const NodeSteps* steps, double members, double payload, const Levels& levels);
+// What a call in the switch pays beside its bytes; `steps`: as measured on one node, null: not measured.
+double switch_latency(Seconds of_call, const NodeSteps* steps, double payload, const Levels& levels);
 
 std::vector<Part> levels_traffic(const GroupCall& call, const Levels& levels);
 std::vector<Part> levels_messages(const GroupCall& call, const Levels& levels);

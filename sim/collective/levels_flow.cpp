@@ -25,8 +25,7 @@ class LevelsFlow {
     if (!levels.in_switch) return;
     const SwitchReduction& nvls = call.cluster.gpu.nvls;
     const double volume = levels.scatter && levels.gather ? 1 + 1.0 / static_cast<double>(g_) : 1;
-    const double latency = switch_latency(nvls.latency, m_ == 1 ? call.cluster.gpu.node_steps() : nullptr,
-                                          static_cast<double>(g_), payload_, levels);
+    const double latency = switch_latency(nvls.latency, m_ == 1 ? call.cluster.gpu.node_steps() : nullptr, payload_, levels);
     flow_.join({}, latency, volume / nvls.port_rate().value);  // no faster than the switch
     begin_ = {flow_.join({}, latency)};
   }

@@ -173,7 +173,7 @@ class Conductor {
     }
     stream.met = 0;
     stream.busy = true;
-    if (step.chain > 1) return run_chain(r, s);
+    if (step.first_link < step.last_link) return run_chain(r, step);
     const double now = clock_.now();
     span(r, step.op) = {now, now, now};
     switch (step.kind) {
@@ -190,42 +190,53 @@ class Conductor {
   }
 
   // The ops of a chain take as long as they do whatever else goes on: one event for all of them.
-  void run_chain(RankId r, std::uint8_t s) {
-    const RankState& rank = ranks_[r];
-    const auto& steps = layout_of(r).streams[s];
-    const std::size_t first = static_cast<std::size_t>(rank.streams[s].done), n = static_cast<std::size_t>(steps[first].chain);
+  void run_chain(RankId r, const Step& head) {
+    const auto& ops = program_of(r).ops;
+    const Layout& layout = layout_of(r);
     const double now = clock_.now();
-    double end = now;
-    for (std::size_t i = first; i < first + n; ++i) {
-      const Step& step = steps[i];
-      const double start = end;
-      if (step.kind == OpKind::compute) {
-        end += step.seconds / rank.pace;
-      } else if (step.kind == OpKind::delay) {
-        end += step.seconds;
-      } else {
-        const Op& call = program_of(r).ops[step.op];
-        end = solo_.end(graph_.ranks[r].slots[step.slot], call.pattern, call.payload_bytes, start);
-      }
-      span(r, step.op) = {start, start, end};
+    double end = run_alone(r, ops[head.op], head.op, now);
+    for (std::int32_t i = head.first_link; i < head.last_link; ++i) end = run_alone(r, ops[layout.chained[i]], layout.chained[i], end);
+    clock_.at(end - now, {Event::Kind::delay_done, ops[head.op].stream, 0, r});
+  }
+
+  // Returns its end.
+  double run_alone(RankId r, const Op& op, std::int32_t i, double start) {
+    const Rank& rank = graph_.ranks[r];
+    double end = start;
+    if (op.kind == OpKind::compute) {
+      end += op.seconds / ranks_[r].pace;
+    } else if (op.kind == OpKind::delay) {
+      end += op.seconds;
+    } else {
+      end = solo_.end(rank.slots[op.slot], op.pattern, op.payload_bytes, start);
     }
-    clock_.at(end - now, {Event::Kind::delay_done, s, 0, r});
+    span(r, i) = {start, start, end};
+    return end;
   }
 
   // The head of stream s of rank r is done, and what makes a chain with it.
   void finish(RankId r, std::uint8_t s) {
-    StreamState& stream = ranks_[r].streams[s];
-    const auto& steps = layout_of(r).streams[s];
-    const std::int32_t n = steps[stream.done].chain;
-    const Step& last = steps[stream.done + n - 1];
-    Span& end_of = span(r, last.op);
+    const Layout& layout = layout_of(r);
+    const Step& step = layout.streams[s][ranks_[r].streams[s].done];
+    std::int32_t last = step.op;
+    pass(r, s);
+    for (std::int32_t i = step.first_link; i < step.last_link; ++i) {
+      last = layout.chained[i];
+      pass(r, program_of(r).ops[last].stream);
+    }
+    Span& end_of = span(r, last);
     end_of.end = std::max(end_of.start, clock_.now());
     end_ = std::max(end_, clock_.now());
-    if (last.kind == OpKind::compute) ranks_[r].left = 0;
-    stream.done += n;
-    stream.busy = false;
-    finished_ += static_cast<std::uint64_t>(n);
+    if (step.kind == OpKind::compute) ranks_[r].left = 0;
     enqueue(r);
+  }
+
+  void pass(RankId r, std::uint8_t s) {
+    StreamState& stream = ranks_[r].streams[s];
+    ++stream.done;
+    stream.busy = false;
+    stream.met = 0;
+    ++finished_;
   }
 
   void start_compute(RankId r, const Step& step) {

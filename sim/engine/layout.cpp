@@ -127,52 +127,116 @@ std::vector<bool> signature_of(const SoloCalls& solo, const Uses& uses, const Ra
   return signature;
 }
 
-Layout lay_out(const Program& program, const SoloCalls& solo, const Uses& uses, const std::vector<bool>& signature) {
-  Layout layout;
-  layout.streams.resize(program.streams.size());
-  std::vector<std::int32_t> position;  // [op] place in its stream
-  std::vector<std::int32_t> until(program.streams.size(), 0);
-  // [stream][other] what the stream has waited for already
-  std::vector<std::vector<std::int32_t>> waited(program.streams.size(), until);
-  std::vector<std::vector<bool>> watched(program.streams.size());  // [stream][position] another stream waits for its end
-  std::vector<std::vector<bool>> alone(program.streams.size());    // [stream][position] its length is known beforehand
-  const auto is_alone = [&](const Op& op) {
-    if (op.kind != OpKind::transfer) return solo.anything();
-    const auto found = std::lower_bound(uses.begin(), uses.end(), Use{op.slot, op.pattern, op.stream});
-    return static_cast<bool>(signature[static_cast<std::size_t>(found - uses.begin())]);
-  };
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
-    auto& stream = layout.streams[op.stream];
-    position.push_back(static_cast<std::int32_t>(stream.size()));
-    Layout::Step step{op.seconds, static_cast<std::int32_t>(i), static_cast<std::int32_t>(layout.waits.size()), 0, 1, op.slot, op.sms, op.kind};
-    // Of each stream the last op counts; its own stream goes in order anyway.
-    for (const std::int32_t before : op.after) until[program.ops[before].stream] = std::max(until[program.ops[before].stream], position[before] + 1);
+class LayOut {
+ public:
+  LayOut(const Program& program, const SoloCalls& solo, const Uses& uses, const std::vector<bool>& signature)
+      : ops_(program.ops), n_(program.ops.size()), streams_(program.streams.size()), known_(n_ * streams_, 0), first_(n_, -1) {
+    layout_.streams.resize(streams_);
+    place_.reserve(n_);
+    edges_.reserve(2 * n_);
+    for (std::size_t i = 0; i < n_; ++i) add(static_cast<std::int32_t>(i));
+    if (!solo.anything()) return;
+    for (const Op& op : ops_) {
+      const auto use = std::lower_bound(uses.begin(), uses.end(), Use{op.slot, op.pattern, op.stream});
+      alone_.push_back(op.kind != OpKind::transfer || signature[static_cast<std::size_t>(use - uses.begin())]);
+    }
+    make_chains();
+  }
+
+  Layout take() { return std::move(layout_); }
+
+ private:
+  void add(std::int32_t i) {
+    const Op& op = ops_[i];
+    auto& stream = layout_.streams[op.stream];
+    Layout::Step step{op.seconds, i, static_cast<std::int32_t>(layout_.waits.size()), 0, 0, 0, op.slot, op.sms, op.kind};
+    if (!stream.empty()) follow(stream.back().op, i);
+    const std::vector<std::int32_t> of_stream(known(i), known(i) + streams_);
+    for (const std::int32_t before : op.after) follow(before, i);
+    // Of each stream the last op counts, and nothing that the op before in its own stream has waited for.
     for (const std::int32_t before : op.after) {
-      const std::uint8_t other = program.ops[before].stream;
-      std::int32_t& known = waited[op.stream][other];
-      if (until[other] > known && other != op.stream) {
-        layout.waits.push_back({other, until[other]});
-        watched[other][until[other] - 1] = true;
-        known = until[other];
-      }
-      until[other] = 0;
+      const std::uint8_t other = ops_[before].stream;
+      const std::int32_t until = place_[before] + 1;
+      const bool last = std::all_of(op.after.begin(), op.after.end(), [&](std::int32_t b) {
+        return ops_[b].stream != other || place_[b] <= place_[before];
+      });
+      if (other != op.stream && last && until > of_stream[other]) layout_.waits.push_back({other, until});
     }
-    step.last_wait = static_cast<std::int32_t>(layout.waits.size());
+    step.last_wait = static_cast<std::int32_t>(layout_.waits.size());
+    place_.push_back(static_cast<std::int32_t>(stream.size()));
     stream.push_back(step);
-    watched[op.stream].push_back(false);
-    alone[op.stream].push_back(is_alone(op));
   }
-  for (std::size_t s = 0; s < layout.streams.size(); ++s) {
-    auto& steps = layout.streams[s];
-    for (std::size_t i = steps.size(); i-- > 1;) {
-      if (alone[s][i - 1] && alone[s][i] && !watched[s][i - 1] && steps[i].first_wait == steps[i].last_wait) {
-        steps[i - 1].chain = steps[i].chain + 1;
-      }
+
+  std::int32_t* known(std::int32_t op) { return &known_[static_cast<std::size_t>(op) * streams_]; }
+  const std::int32_t* known(std::int32_t op) const { return &known_[static_cast<std::size_t>(op) * streams_]; }
+
+  // `i` comes after `before`.
+  void follow(std::int32_t before, std::int32_t i) {
+    std::int32_t* now = known(i);
+    const std::int32_t* then = known(before);
+    for (std::size_t s = 0; s < streams_; ++s) now[s] = std::max(now[s], then[s]);
+    std::int32_t& own = now[ops_[before].stream];
+    own = std::max(own, place_[before] + 1);
+    edges_.push_back({i, first_[before]});
+    first_[before] = static_cast<std::int32_t>(edges_.size()) - 1;
+  }
+
+  template <class Visit>  // returns whether to go on
+  void each_follower(std::int32_t op, const Visit& visit) const {
+    for (std::int32_t e = first_[op]; e >= 0 && visit(edges_[e].op); e = edges_[e].next) {
     }
   }
-  return layout;
-}
+
+  // Whether `before` has surely ended when `op` starts.
+  bool ended_by(std::int32_t before, std::int32_t op) const { return place_[before] < known(op)[ops_[before].stream]; }
+
+  // When `a` ends, nothing keeps `b` from starting, and what else waits for `a` waits for `b`, too.
+  bool makes_chain(std::int32_t a, std::int32_t b) const {
+    const auto over = [&](std::int32_t before) { return before == a || ended_by(before, a); };
+    const std::int32_t place = place_[b];
+    if (place > 0 && !over(layout_.streams[ops_[b].stream][place - 1].op)) return false;
+    if (!std::all_of(ops_[b].after.begin(), ops_[b].after.end(), over)) return false;
+    bool others_wait = true;
+    each_follower(a, [&](std::int32_t c) { return others_wait = c == b || ended_by(b, c); });
+    return others_wait;
+  }
+
+  std::int32_t next_of(std::int32_t a) const {
+    std::int32_t next = -1;
+    each_follower(a, [&](std::int32_t b) {
+      if (alone_[b] && makes_chain(a, b)) next = b;
+      return next < 0;
+    });
+    return next;
+  }
+
+  void make_chains() {
+    std::vector<bool> chained(n_, false);
+    for (std::size_t i = 0; i < n_; ++i) {
+      if (chained[i] || !alone_[i]) continue;
+      const auto head = static_cast<std::int32_t>(i);
+      Layout::Step& step = layout_.streams[ops_[head].stream][place_[head]];
+      step.first_link = static_cast<std::int32_t>(layout_.chained.size());
+      for (std::int32_t next = next_of(head); next >= 0 && !chained[next]; next = next_of(next)) {
+        chained[next] = true;
+        layout_.chained.push_back(next);
+      }
+      step.last_link = static_cast<std::int32_t>(layout_.chained.size());
+    }
+  }
+
+  struct Edge {
+    std::int32_t op, next;  // a follower; the edge to another one, -1: none
+  };
+  const std::vector<Op>& ops_;
+  std::size_t n_, streams_;
+  std::vector<std::int32_t> known_;  // [op][stream] so many of its ops have surely ended when this one starts
+  std::vector<Edge> edges_;
+  std::vector<std::int32_t> first_;  // [op] edge
+  std::vector<std::int32_t> place_;  // [op] in its stream
+  std::vector<bool> alone_;          // [op] its length is known when it starts
+  Layout layout_;
+};
 
 }  // namespace
 
@@ -183,7 +247,7 @@ Layouts::Layouts(const StepGraph& graph, const SoloCalls& solo) {
     const Uses& own = uses[rank.program];
     auto signature = signature_of(solo, own, rank);
     const auto [it, fresh] = known.try_emplace({rank.program, std::move(signature)}, layouts_.size());
-    if (fresh) layouts_.push_back(lay_out(graph.programs[rank.program], solo, own, it->first.second));
+    if (fresh) layouts_.push_back(LayOut(graph.programs[rank.program], solo, own, it->first.second).take());
     of_rank_.push_back(it->second);
   }
 }

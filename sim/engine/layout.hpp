@@ -46,12 +46,15 @@ struct Layout {
     double seconds;  // of compute and delays
     std::int32_t op;
     std::int32_t first_wait, last_wait;
-    std::int32_t chain;  // so many ops from this one on run one after the other, and nothing watches but the last's end
+    std::int32_t first_link, last_link;  // into `chained`: the ops after this one that make a chain with it
     std::int16_t slot, sms;
     OpKind kind;
   };
   std::vector<std::vector<Step>> streams;  // in order
   std::vector<Wait> waits;
+  // Chains: ops of whatever streams that follow each other at once and whose lengths are known, in which nothing else
+  // waits for any but the last.
+  std::vector<std::int32_t> chained;  // ops
 };
 
 // One for each program and set of its calls that are alone.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <queue>
 
@@ -29,6 +30,79 @@ struct Node {
   bool operator<(const Node& other) const { return bound != other.bound ? bound > other.bound : id > other.id; }
 };
 using Queue = std::priority_queue<Node>;
+
+// Plans that wait, by kind: those of equal leaf differ in nothing but their shape.
+class Leaves {
+ public:
+  void push(Node node) {
+    Kind& kind = kinds_[{node.id.base, node.id.leaf}];
+    kind.queue.push(std::move(node));
+    ++size_;
+  }
+  // A plan of the kind took `times` its bound (or longer).
+  void learn(const PlanId& id, double times) {
+    Kind& kind = kinds_[{id.base, id.leaf}];
+    kind.times = kind.known == 0 ? times : std::min(kind.times, times);
+    ++kind.known;
+  }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  // The one that is expected to be best: kinds that nobody has tried as good as the best kind, so that each is tried.
+  const Node* top() {
+    double least_times = kNever;
+    for (const auto& [id, kind] : kinds_) {
+      if (kind.known > 0) least_times = std::min(least_times, kind.times);
+    }
+    if (least_times == kNever) least_times = 1;
+    double least = kNever;
+    chosen_ = nullptr;
+    for (auto& [id, kind] : kinds_) {
+      if (kind.queue.empty()) continue;
+      const double expected = kind.queue.top().bound * (kind.known > 0 ? kind.times : least_times);
+      if (chosen_ == nullptr || expected < least) chosen_ = &kind;
+      least = std::min(least, expected);
+    }
+    return chosen_ == nullptr ? nullptr : &chosen_->queue.top();
+  }
+  void pop() {  // what top() has named
+    chosen_->queue.pop();
+    --size_;
+  }
+  template <class Visit>
+  void drain(const Visit& visit) {
+    for (auto& [id, kind] : kinds_) {
+      for (; !kind.queue.empty(); kind.queue.pop()) visit(kind.queue.top());
+    }
+    size_ = 0;
+  }
+
+ private:
+  struct Kind {
+    Queue queue;
+    double times = 1;
+    int known = 0;
+  };
+  std::map<std::pair<std::int32_t, std::int32_t>, Kind> kinds_;
+  Kind* chosen_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// The same questions of the shapes that wait.
+class Shapes {
+ public:
+  void push(Node node) { queue_.push(std::move(node)); }
+  bool empty() const { return queue_.empty(); }
+  std::size_t size() const { return queue_.size(); }
+  const Node* top() const { return queue_.empty() ? nullptr : &queue_.top(); }
+  void pop() { queue_.pop(); }
+  template <class Visit>
+  void drain(const Visit& visit) {
+    for (; !queue_.empty(); queue_.pop()) visit(queue_.top());
+  }
+
+ private:
+  Queue queue_;
+};
 
 enum class Kind : std::uint64_t { own, list, expand, simulate };
 struct Task {
@@ -70,6 +144,7 @@ class Search {
                                  .done = [this](const Answer& answer) { take(task_of(answer.task), answer); },
                                  .tick = [this] { tell(); }});
     result_.best.resize(std::min(result_.best.size(), static_cast<std::size_t>(options_.top)));
+    count_left();
     find_front();
     return std::move(result_);
   }
@@ -77,7 +152,27 @@ class Search {
  private:
   // ---- in the parent
 
+  bool out_of_time() const {
+    return options_.seconds > 0 && std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count() > options_.seconds;
+  }
+
+  // What time ran out for.
+  void count_left() {
+    const auto count = [&](const Node& node, double plans) {
+      if (options_.prune && !may_win(node)) {
+        result_.bounded += plans;
+        result_.bounded_by[node.by] += plans;
+        return;
+      }
+      result_.left_bound = result_.left > 0 ? std::min(result_.left_bound, node.bound) : node.bound;
+      result_.left += plans;
+    };
+    leaves_.drain([&](const Node& node) { count(node, 1); });
+    shapes_.drain([&](const Node& node) { count(node, space_.leaves()); });
+  }
+
   std::optional<std::size_t> next() {
+    if (asked_own_ && listing_ == 0 && list_base_ == static_cast<std::int32_t>(space_.bases().size()) && out_of_time()) return std::nullopt;
     if (!asked_own_) {
       asked_own_ = true;
       return number_of({Kind::own, {}});
@@ -85,8 +180,7 @@ class Search {
     if (list_base_ < static_cast<std::int32_t>(space_.bases().size())) return next_list();
     if (listing_ > 0) return std::nullopt;  // the most promising shape is not known before all are
     const bool few = result_.best.size() < static_cast<std::size_t>(options_.top);  // and so no limit yet
-    const bool leaf_first = few || since_leaf_ >= kExpansionsALeaf || shapes_.empty() ||
-                            (!leaves_.empty() && leaves_.top().bound <= shapes_.top().bound);
+    const bool leaf_first = few || since_leaf_ >= kExpansionsALeaf || shapes_.empty();
     if (leaf_first) {
       if (const auto leaf = pop(leaves_, 1)) {
         since_leaf_ = 0;
@@ -129,10 +223,11 @@ class Search {
   }
 
   // The most promising node that may still win; the others are counted.
-  std::optional<PlanId> pop(Queue& queue, double plans) {
-    while (!queue.empty()) {
-      const Node node = queue.top();
-      queue.pop();
+  template <class Waiting>
+  std::optional<PlanId> pop(Waiting& waiting, double plans) {
+    while (const Node* top = waiting.top()) {
+      const Node node = *top;
+      waiting.pop();
       if (!options_.prune || may_win(node)) {
         if (plans == 1) leaf_nodes_[node.id] = node;
         return node.id;
@@ -163,6 +258,7 @@ class Search {
       e = unpack(answer.text);
     }
     if (e.bounded) {
+      if (leaf_nodes_.contains(task.id)) leaves_.learn(task.id, limit_value_ / leaf_nodes_.at(task.id).bound);
       ++result_.bounded;
       ++result_.bounded_by["all but contention"];
       return;
@@ -220,6 +316,7 @@ class Search {
     SearchFind find = find_of(id, e);
     find.value *= factors_[id.base];
     find.bound_s = leaf_nodes_.at(id).bound_s;
+    leaves_.learn(id, find.value / leaf_nodes_.at(id).bound);
     find.label = entry.label;
     all_.push_back(find);
     auto& best = result_.best;
@@ -279,7 +376,9 @@ class Search {
   Evaluator evaluator_;
   Expander expander_;
   std::vector<double> factors_;  // [base]
-  Queue shapes_, leaves_;
+  Shapes shapes_;
+  Leaves leaves_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::map<PlanId, Node> leaf_nodes_;  // of leaves that were handed out
   std::vector<SearchFind> all_;
   std::optional<PlanId> given_;

@@ -2,8 +2,9 @@
 //
 // Best first: shapes of plans (who holds what) wait with a quick bound of all their plans; the most promising one is
 // expanded into its plans, each with its own bound (workloads/step_bound.hpp) and its exact memory; the most promising
-// plan is simulated. What is bound to be worse than the N-th best simulated is dropped unseen. So the best N are those
-// of brute force, whatever the order.
+// plan is simulated: the one of the least bound times what plans of its kind (equal but for who holds what) have taken
+// longer than theirs so far. What is bound to be worse than the N-th best simulated is dropped unseen. So the best N are
+// those of brute force, whatever the order; unless time runs out, when the result says what was left.
 #pragma once
 
 #include <map>
@@ -25,6 +26,7 @@ struct SearchOptions {
   bool prune = true;     // false: simulates every plan that can run and fits
   bool front = false;    // also what no plan beats in both time and memory: simulates more
   bool progress = false;
+  double seconds = 0;    // after so long no more plans are looked at; 0: no limit
 };
 
 struct SearchFind {
@@ -41,6 +43,8 @@ struct SearchResult {
   std::vector<SearchFind> own;    // the experiment's own plan, if it can run
   // How many combinations ended how; they add up.
   double combinations = 0, illegal = 0, repeated = 0, too_large = 0, bounded = 0, simulated = 0, failed = 0;
+  // Combinations that were left when time ran out and may still win, and the least bound among them (value).
+  double left = 0, left_bound = 0;
   std::map<std::string, double> bounded_by;  // of `bounded`: "schedule", a wire, ...; "compute": with their whole shape
 };
 

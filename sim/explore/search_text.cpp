@@ -55,12 +55,16 @@ std::string reasons(const SearchResult& result, std::vector<Report> reports) {
   return text + "\n" + wrap(compare(reports).sentence, page_width) + "\n";
 }
 
-std::string counts(const SearchResult& r) {
+std::string counts(const SearchResult& r, const Objective& objective) {
   std::string text = fmt::format("{} combinations: {} cannot run, {} say the same as another, {} do not fit in memory, {} are "
                                  "bound to be slower than the {} best, {} were simulated",
                                  count_text(r.combinations), count_text(r.illegal), count_text(r.repeated),
                                  count_text(r.too_large), count_text(r.bounded), r.best.size(), count_text(r.simulated));
   if (r.failed > 0) text += fmt::format(", {} failed", count_text(r.failed));
+  if (r.left > 0) {
+    text += fmt::format(", and {} were left when time ran out, of which none can beat {} (the best found: {})",
+                        count_text(r.left), objective.text(r.left_bound), objective.text(r.best.front().value));
+  }
   text += ".";
   std::string by;
   for (const auto& [name, number] : r.bounded_by) by += fmt::format("{}{} {}", by.empty() ? "" : ", ", name, count_text(number));
@@ -100,7 +104,7 @@ std::string search_text(const SearchSpace& space, const SearchResult& result, co
   text += wrap("split: percent of the step in compute/exposed communication/wait/bubble, mean of all GPUs. memory: the peak of "
                "the fullest GPU." + std::string(result.own.empty() ? " The experiment's own plan cannot run." : " own: the experiment's plan."),
                page_width) + "\n\n";
-  text += reasons(result, reports) + "\n" + counts(result) + "\n";
+  text += reasons(result, reports) + "\n" + counts(result, objective) + "\n";
   text += whole_front ? "Step time against memory: no plan of the space is as fast with less memory\n"
                       : "Step time against memory, of the plans simulated (--front on: of all)\n";
   text += front_table(result) + "\nThe best again: " + command + "\n";
@@ -113,9 +117,10 @@ std::string search_json(const SearchSpace& space, const SearchResult& result, co
   for (const auto& [name, number] : {std::pair("combinations", result.combinations), std::pair("illegal", result.illegal),
                                      std::pair("repeated", result.repeated), std::pair("too_large", result.too_large),
                                      std::pair("bounded", result.bounded), std::pair("simulated", result.simulated),
-                                     std::pair("failed", result.failed)}) {
+                                     std::pair("failed", result.failed), std::pair("left", result.left)}) {
     json["counts"][name] = number;
   }
+  if (result.left > 0) json["left_bound"] = result.left_bound;
   json["best"] = json["own"] = json["front"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < result.best.size() + result.own.size(); ++i) {
     const bool own = i >= result.best.size();

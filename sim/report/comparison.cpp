@@ -74,6 +74,7 @@ std::string reason(const Report& loser, const Report& winner) {
   if (part == 2) return against("waits in collectives for", mine.wait, best.wait, "");
   if (part == 3) return against("idles in the pipeline's bubble for", mine.bubble, best.bubble, "");
   const double per_token = best.compute * b > 0 ? mine.compute * a / (best.compute * b) : 0;
+  if (per_token < 1.2) return fmt::format("computes {} longer for a token", percent_text(per_token - 1));
   return fmt::format("computes {} times as long for a token", factor_text(per_token));
 }
 

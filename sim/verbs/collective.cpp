@@ -117,8 +117,12 @@ ClusterSpec cluster_of(const Arguments& args, const std::string& home) {
   std::string reason;
   const auto path = locate(home, Document::cluster, args.cluster.empty() ? "h800-256x8" : args.cluster, ".", reason);
   if (!path) refuse("--cluster", reason);
+  // With the measured steps of collectives, where the GPU's file has them.
+  Reading calibrated;
+  ClusterSpec cluster = read_cluster(calibrated, *path, {}, Rates::calibrated);
+  if (calibrated.problems.empty()) return cluster;
   Reading reading;
-  ClusterSpec cluster = read_cluster(reading, *path, {}, Rates::speed_of_light);
+  cluster = read_cluster(reading, *path, {}, Rates::speed_of_light);
   reading.throw_if_any();
   return cluster;
 }

@@ -18,6 +18,7 @@ struct Arguments {
   EngineArguments engine;
   std::vector<std::string> vary;
   std::string store, front = "off", prune = "on";
+  double minutes = 10;
   SearchOptions options;
   OutputArguments outputs;
 };
@@ -79,6 +80,7 @@ int run(const Arguments& args, const std::string& program) {
   options.front = args.front == "on";
   options.prune = args.prune == "on";
   options.progress = true;
+  options.seconds = 60 * args.minutes;
   const Objective& objective = *find_objective(options.objective);
   require_objective(objective, space);
   return with_store(args.store.empty() ? ":memory:" : args.store, Store::Use::write, [&](Store& store) {
@@ -126,6 +128,9 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
       ->capture_default_str();
   verb.add_option("--prune", args->prune, "off: simulates every plan that fits, to check what pruning drops")
       ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  verb.add_option("--minutes", args->minutes, "no more plans are looked at after so long; the result says what was left (0: no limit)")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   verb.add_option("--store", args->store, "keep what is simulated in this file, and take from it what is known");
   verb.add_option("--jobs", args->options.workers, "plans at the same time")->check(CLI::PositiveNumber)->capture_default_str();

@@ -135,6 +135,28 @@ TEST(Algorithms, InSwitchReductionOfAQuickerSwitchOrASlowerPort) {
   EXPECT_NEAR(microseconds(cluster, 8, Operation::all_reduce, "nvls", kGiB), 1e6 * 9 / 8 * kGiB / kNvlink + 23, 1e-3);
 }
 
+// On one node, where they were measured, n - 1 steps of 2 us a round and 30 us x V / (V + 16 MiB).
+TEST(Algorithms, MeasuredStepsOfANode) {
+  ClusterSpec cluster = h800();
+  cluster.gpu.calibrated.node_steps = {Seconds(2e-6), Seconds(30e-6), Bytes(16 * kMiB)};
+  EXPECT_NEAR(microseconds(cluster, 8, Operation::all_gather, "ring", 64), 7 * 3.33, 0.01);  // at the speed of light
+  cluster.gpu.rates = Rates::calibrated;
+  const double round = 7 * 2 + 30 * 0.5, bytes = 1e6 * 7 / 8 * 16 * kMiB / kNvlink;
+  EXPECT_NEAR(microseconds(cluster, 8, Operation::all_gather, "ring", 16 * kMiB), round + bytes, 1e-6);
+  EXPECT_NEAR(microseconds(cluster, 8, Operation::reduce_scatter, "ring", 16 * kMiB), round + bytes, 1e-6);
+  EXPECT_NEAR(microseconds(cluster, 8, Operation::all_reduce, "ring", 16 * kMiB), 2 * (round + bytes), 1e-6);
+  EXPECT_NEAR(microseconds(cluster, 4, Operation::all_gather, "ring", 16 * kMiB),
+              3 * 2 + 15 + 1e6 * 3 / 4 * 16 * kMiB / kNvlink, 1e-6);
+  EXPECT_NEAR(microseconds(cluster, 8, Operation::all_gather, "ring", 64), 7 * 2, 0.01);
+  // In the switch they were measured with eight GPUs, and no more take no longer.
+  const double switched = 1e6 * 2 * 7 / 8 * 16 * kMiB / 215e9;
+  EXPECT_NEAR(microseconds(cluster, 8, Operation::all_reduce, "nvls", 16 * kMiB), 2 * round + switched, 1e-6);
+  EXPECT_NEAR(microseconds(cluster, 4, Operation::all_reduce, "nvls", 64), 2 * 7 * 2, 0.01);
+  // Between nodes the wires' own latencies hold.
+  EXPECT_EQ(microseconds(cluster, 64, Operation::all_gather, "ring", kMiB),
+            microseconds(h800(), 64, Operation::all_gather, "ring", kMiB));
+}
+
 // A chain: V, and the chunk's way over the other n - 2 hops; n - 1 latencies. A GiB goes in 128 chunks.
 TEST(Algorithms, Broadcast) {
   EXPECT_NEAR(microseconds(star(64), 64, Operation::broadcast, "ring", kGiB), 1e6 * kGiB / 50e9 * (1 + 62.0 / 128) + 63,
@@ -173,7 +195,7 @@ std::string chosen(const ClusterSpec& cluster, int ranks, Operation operation, d
 TEST(Algorithms, AutoLooksAtSizeAndShape) {
   ClusterSpec plain = h800();
   plain.gpu.nvls = {};
-  EXPECT_EQ(chosen(plain, 8, Operation::all_reduce, 1024), "tree");
+  EXPECT_EQ(chosen(plain, 8, Operation::all_reduce, 1024), "ring");  // NCCL has no trees inside a node
   EXPECT_EQ(chosen(plain, 8, Operation::all_reduce, kGiB), "ring");
   EXPECT_EQ(chosen(plain, 64, Operation::all_reduce, 1024), "tree");
   EXPECT_EQ(chosen(plain, 64, Operation::all_gather, kGiB), "hierarchical");

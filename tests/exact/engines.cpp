@@ -62,6 +62,27 @@ TEST_P(Engines, SlowRankTakesLonger) {
   EXPECT_NEAR(run(m.graph, GetParam()), 2.5, kTight);
 }
 
+// Compute and calls of a group of one kind over a link of its own, on two streams, at speed 0.8: 1.25 s, 5 us + 2 s,
+// 0.625 s, 0.1 s; a third stream starts when the first call has ended.
+TEST_P(Engines, UndisturbedCallsFollowEachOther) {
+  GraphMaker m;
+  const int own = m.link(1e9), other = m.link(1e9);
+  m.rank(m.program({compute(1), transfer(1, 0, 2e9, {0}), compute(0.5, {1}), transfer(1, 0, 0.1e9, {2}), transfer(2, 1, 3e9, {1}),
+                    compute(1, {3, 4})}),
+         2, 0.8);
+  m.rank(m.program({transfer(2, 1, 3e9)}), 2);
+  m.group({{0, 0}}, {{own, 1}}, 5e-6);
+  m.group({{0, 1}, {1, 1}}, {{other, 1}});
+  const Timeline t = make_engine(GetParam())->run(m.graph);
+  const double starts[] = {0, 1.25, 3.250005, 3.875005, 3.250005, 6.250005},
+               ends[] = {1.25, 3.250005, 3.875005, 3.97501, 6.250005, 7.500005};
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_NEAR(t.spans[0][i].start, starts[i], kTight) << i;
+    EXPECT_NEAR(t.spans[0][i].end, ends[i], kTight) << i;
+  }
+  EXPECT_EQ(t.events, 7u);
+}
+
 // 132 SMs, a transfer that holds 20 for its whole length: compute of one second at full speed runs at 112/132 while it
 // moves. The transfer takes 0.66 s, in which 0.56 s of work are done: 0.66 + 0.44 = 1.1 s.
 TEST_P(Engines, TransfersTakeSms) {
@@ -158,6 +179,34 @@ TEST(Contention, AllToAllAgainstOneMessage) {
 }
 
 // Two equal messages over one wire: each at half speed until the shorter ends.
+// Each is the only kind of its group, and follows a compute op, but another's calls cross the same link: A has it from 1
+// to 1.5 s, both share it until A's last half is over at 2.5, B ends at 3.
+TEST(Contention, CallsOfTheirOwnGroupsShareALink) {
+  GraphMaker m;
+  const int wire = m.link(1e9);
+  m.rank(m.program({compute(1), transfer(1, 0, 1e9, {0}), compute(1, {1})}), 1);
+  m.rank(m.program({compute(1.5), transfer(1, 0, 1e9, {0}), compute(1, {1})}), 1);
+  m.group({{0, 0}}, {{wire, 1}});
+  m.group({{1, 0}}, {{wire, 1}});
+  const Timeline t = make_engine("simgrid")->run(m.graph);
+  EXPECT_NEAR(t.spans[0][1].end, 2.5, kTight);
+  EXPECT_NEAR(t.spans[1][1].end, 3, kTight);
+  EXPECT_NEAR(t.end, 4, kTight);
+}
+
+// The same on two streams of one rank.
+TEST(Contention, CallsOfTwoStreamsShareALink) {
+  GraphMaker m;
+  const int wire = m.link(1e9);
+  m.rank(m.program({compute(1), transfer(1, 0, 1e9, {0}), transfer(2, 1, 1e9), compute(1, {1})}), 2);
+  m.group({{0, 0}}, {{wire, 1}});
+  m.group({{0, 1}}, {{wire, 1}});
+  const Timeline t = make_engine("simgrid")->run(m.graph);
+  EXPECT_NEAR(t.spans[0][2].end, 1, kTight);
+  EXPECT_NEAR(t.spans[0][1].end, 2, kTight);
+  EXPECT_NEAR(t.end, 3, kTight);
+}
+
 TEST(Contention, TwoMessagesShare) {
   GraphMaker m;
   const int wire = m.link(1e9);

@@ -61,6 +61,8 @@ const std::vector<Assumption>& cost_elements() {
       {"calibrated", "kernels priced by shape, from measurements; instead: one rate a precision", {"plan.rates=speed_of_light"}},
       {"slowest-gpu", "all wait for the slowest GPU (assumption: 1.5 % standard deviation); instead: GPUs are alike",
        {"cluster.gpu.spread=0"}},
+      {"node-steps", "steps of collectives within a node as measured; instead: the wires' own latencies, 3.33 us a step",
+       {"cluster.gpu.rates.calibrated.node_steps.step=3.33us", "cluster.gpu.rates.calibrated.node_steps.fill=0us"}},
       {"reduction", "norms, softmax and loss reach less of HBM's bandwidth than a plain pass (measured on the loss); instead: as much",
        {"cluster.gpu.rates.calibrated.reduction=1"}},
   };
