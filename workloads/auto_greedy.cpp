@@ -35,6 +35,7 @@ class Greedy {
     std::vector<Pass> put_off;             // weight gradients, in order
     std::size_t taken = 0;
     std::size_t left = 0;          // passes still to run
+    double work = 0;               // their time
     std::vector<Pass> kept_order;  // forward passes and input gradients, where an order is kept
     std::size_t at = 0;            // the next of them
   };
@@ -62,6 +63,7 @@ class Greedy {
   std::vector<int> rank_of_;  // [stage]
   std::vector<Rank> ranks_;
   bool keeps_order_ = false;
+  double limit_;
   std::vector<double> ended_[2];  // forward, input gradient: [stage x microbatch]
 };
 
@@ -70,7 +72,8 @@ Greedy::Greedy(const GreedyRequest& request, const Preference& preference)
       preference_(preference),
       kept_(request.kept_for_weight),
       schedule_(request.shape),
-      keeps_order_(request.keep_order) {
+      keeps_order_(request.keep_order),
+      limit_(request.limit * (1 + 1e-12)) {
   schedule_.order.assign(schedule_.placement.size(), {});
   const std::size_t size = static_cast<std::size_t>(schedule_.stages) * schedule_.microbatches;
   for (auto& ended : ended_) ended.assign(size, never);
@@ -84,6 +87,11 @@ Greedy::Greedy(const GreedyRequest& request, const Preference& preference)
     rank.cap = std::max<double>(wanted, chunks());  // one microbatch must always come through
     rank.left = static_cast<std::size_t>(3) * chunks() * schedule_.microbatches;
     for (int stage : schedule_.placement[r]) rank_of_[stage] = static_cast<int>(r);
+    for (int chunk = 0; chunk < chunks(); ++chunk) {
+      for (const PassKind kind : {PassKind::forward, PassKind::input_gradient, PassKind::weight_gradient}) {
+        rank.work += schedule_.microbatches * length(static_cast<int>(r), kind, chunk);
+      }
+    }
     if (!request.keep_order) continue;
     for (Pass pass : request.shape.order[r]) {
       if (pass.kind == PassKind::weight_gradient) continue;
@@ -196,6 +204,7 @@ void Greedy::start(int rank, double now, const NextPass& candidate) {
   }
   schedule_.order[rank].push_back(pass);
   --state.left;
+  state.work -= end - now;
   state.free = end;
   state.wake = end;
 }
@@ -208,7 +217,7 @@ std::optional<GreedyResult> Greedy::run() {
     }
     if (rank < 0) break;
     const double now = ranks_[rank].wake;
-    if (now == never) return std::nullopt;
+    if (now == never || now + ranks_[rank].work > limit_) return std::nullopt;
     const NextPass candidate = choose(rank, now);
     if (candidate.exists()) {
       start(rank, now, candidate);

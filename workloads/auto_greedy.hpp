@@ -1,6 +1,7 @@
 // One pass after another, as time goes on: how automatic schedules are written.
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "workloads/schedule_times.hpp"
@@ -25,6 +26,7 @@ struct GreedyRequest {
   PassTimes times;        // of the shape's stages
   double memory_cap = 0;  // activations of a chunk
   double kept_for_weight = 1;
+  double limit = std::numeric_limits<double>::infinity();  // s: only what ends sooner is wanted
 };
 
 struct GreedyResult {
@@ -32,7 +34,7 @@ struct GreedyResult {
   Seconds makespan;
 };
 
-// No result when there is too little memory for the order that is to be kept.
+// No result when there is too little memory for the order that is to be kept, or when it would not end before the limit.
 std::optional<GreedyResult> greedy_schedule(const GreedyRequest& request, const Preference& preference);
 
 }  // namespace stepsim

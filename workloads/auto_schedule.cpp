@@ -88,9 +88,10 @@ GreedyRequest greedy_request(const AutoRequest& request, Schedule shape) {
 }
 
 // Of one request under several preferences; what is found is only weighed fully when it is better.
-void try_greedy(const AutoRequest& request, const GreedyRequest& greedy, const std::vector<Preference>& preferences,
+void try_greedy(const AutoRequest& request, GreedyRequest greedy, const std::vector<Preference>& preferences,
                 std::optional<Candidate>& best) {
   for (const Preference& preference : preferences) {
+    if (best) greedy.limit = best->makespan.value;
     std::optional<GreedyResult> result = greedy_schedule(greedy, preference);
     if (!result || (best && result->makespan >= best->makespan)) continue;
     Candidate candidate = weighed(std::move(result->schedule), request, "automatic");

@@ -97,7 +97,7 @@ struct Overlap {
 };
 
 struct SmUse {
-  int communication = 0;  // SMs that communication kernels take
+  int communication = 0;  // SMs that communication kernels take, all that move at a time together
   enum class Sharing { partition, shared } policy = Sharing::partition;  // always, or only while a transfer moves
 
   bool operator==(const SmUse&) const = default;

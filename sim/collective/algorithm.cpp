@@ -39,7 +39,8 @@ Wires wires_of(const ClusterSpec& cluster, std::span<const RankId> members) {
     wires.between.bandwidth = std::min(wires.between.bandwidth, wire.bandwidth);
     wires.between.latency = std::max(wires.between.latency, wire.latency);
   }
-  if (nodes.size() == 1) wires.node_steps = cluster.gpu.node_steps();
+  wires.steps_inside = cluster.gpu.node_steps();
+  if (nodes.size() == 1) wires.node_steps = wires.steps_inside;
   wires.nvls.latency = cluster.gpu.nvls.latency;
   if (cluster.gpu.nvls.ranks > 0) wires.nvls.bandwidth = cluster.gpu.nvls.port_rate();
   return wires;

@@ -77,7 +77,9 @@ struct Wires {
   Wire inside;   // between two GPUs of a node
   Wire between;  // between GPUs of equal index on different nodes (the worst pair of the group)
   Wire nvls;     // a GPU's port under in-switch reduction, and what a call pays
-  const NodeSteps* node_steps = nullptr;  // of a group on one node, where they were measured
+  // Where they were measured: of a group on one node; of any group's steps inside its nodes.
+  const NodeSteps* node_steps = nullptr;
+  const NodeSteps* steps_inside = nullptr;
 };
 
 // What a pattern is made for.

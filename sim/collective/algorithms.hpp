@@ -13,6 +13,11 @@ std::vector<Part> ring_traffic(const GroupCall&, int rounds);
 std::vector<Part> ring_messages(const GroupCall&, int rounds);
 std::vector<Term> ring_time(const GroupShape&, const Wires&, int rounds, double payload);
 
+// rings.cpp
+std::vector<Part> rings_traffic(const GroupCall&, int rounds);
+std::vector<Part> rings_messages(const GroupCall&, int rounds);
+std::vector<Term> rings_time(const GroupShape&, const Wires&, int rounds, double payload);
+
 // flat.cpp
 std::vector<Part> flat_traffic(const GroupCall&, int rounds);
 std::vector<Part> flat_messages(const GroupCall&, int rounds);

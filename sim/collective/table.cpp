@@ -72,6 +72,14 @@ Algorithm ring_line(Operation operation, std::string_view about) {
           nullptr,   one_rail, true};
 }
 template <int Rounds>
+Algorithm rings_line(Operation operation) {
+  const auto time = [](Shape shape, const Wires& wires, const TokenRouting&, double payload) {
+    return rings_time(shape, wires, Rounds, payload);
+  };
+  return {operation, "rings", "a ring a rail, each through all GPUs", parts<rings_traffic, Rounds>, parts<rings_messages, Rounds>,
+          time,      needs_equal_nodes, several_rails, true};
+}
+template <int Rounds>
 Algorithm flat_line(Operation operation, std::string_view about) {
   return {operation,
           "flat",
@@ -107,26 +115,29 @@ const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> table = {
       flat_line<1>(O::all_gather, "each GPU pulls every share over its own NIC"),
       ring_line<1>(O::all_gather, "one ring in rank order"),
+      rings_line<1>(O::all_gather),
       halving_line<false, true>(O::all_gather, "recursive doubling: log2 n exchanges, the far ones first"),
       levels_line<false, false, false, true>(O::all_gather, "hierarchical", "rings along rails, NVLink spreads",
-                                             needs_equal_nodes, several_rails),
+                                             needs_equal_nodes, nullptr),
       levels_line<true, false, false, true>(O::all_gather, "nvls", "rings along rails, the NVSwitch multicasts",
                                             needs_switch, nullptr),
       flat_line<1>(O::reduce_scatter, "each GPU pushes every share over its own NIC"),
       ring_line<1>(O::reduce_scatter, "one ring in rank order"),
+      rings_line<1>(O::reduce_scatter),
       halving_line<true, false>(O::reduce_scatter, "recursive halving: log2 n exchanges, the near ones first"),
       levels_line<false, false, true, false>(O::reduce_scatter, "hierarchical", "NVLink collects, rings along rails",
-                                             needs_equal_nodes, several_rails),
+                                             needs_equal_nodes, nullptr),
       levels_line<true, false, true, false>(O::reduce_scatter, "nvls", "the NVSwitch reduces, rings along rails",
                                             needs_switch, nullptr),
       flat_line<2>(O::all_reduce, "flat reduce-scatter, then flat all-gather"),
       ring_line<2>(O::all_reduce, "one ring in rank order, twice around"),
+      rings_line<2>(O::all_reduce),
       {O::all_reduce, "tree", "double binary trees along rails, NVLink inside nodes", tree_traffic, tree_messages,
        tree_time, needs_equal_nodes, several_equal_nodes, true},
       halving_line<true, true>(O::all_reduce, "recursive halving, then doubling"),
       levels_line<false, false, true, true>(O::all_reduce, "hierarchical",
                                             "NVLink and rings along rails, there and back", needs_equal_nodes,
-                                            several_rails),
+                                            nullptr),
       levels_line<true, false, true, true>(
           O::all_reduce, "nvls", "the NVSwitch reduces and multicasts, rings along rails", needs_switch, one_switch),
       levels_line<true, true, true, true>(O::all_reduce, "nvls_tree", "the NVSwitch, double binary trees along rails",

@@ -135,6 +135,26 @@ TEST(Algorithms, InSwitchReductionOfAQuickerSwitchOrASlowerPort) {
   EXPECT_NEAR(microseconds(cluster, 8, Operation::all_reduce, "nvls", kGiB), 1e6 * 9 / 8 * kGiB / kNvlink + 23, 1e-3);
 }
 
+// Eight rings through 8 x 8 GPUs: NVLink carries seven of them, 63/64 x 7/8 V at 160 GB/s, and the first step's latency;
+// small messages pay 63 steps a round, seven of the eight between nodes, and the quickest of all drops out.
+TEST(Algorithms, RingsOverAllRails) {
+  const double once = 1e6 * 63 / 64 * 7 / 8 * kGiB / kNvlink + 3.33;
+  EXPECT_NEAR(microseconds(h800(), 64, Operation::all_gather, "rings", kGiB), once, 1e-3);
+  EXPECT_NEAR(microseconds(h800(), 64, Operation::all_reduce, "rings", kGiB), 2 * once - 3.33, 1e-3);
+  EXPECT_NEAR(microseconds(h800(), 64, Operation::reduce_scatter, "rings", 64), 56 * 3.33 + 7 * 2.8, 0.01);
+  // With NVLink ten times as fast the NICs' share is what takes longest: 63/64 V/8 at 50 GB/s, on two nodes as on eight.
+  ClusterSpec quick = h800();
+  for (std::size_t l = 0; l < quick.bandwidth.size(); ++l) {
+    if (quick.tiers[quick.link_tier[l]] == "nvlink") quick.bandwidth[l] *= 10;
+  }
+  EXPECT_NEAR(microseconds(quick, 64, Operation::all_gather, "rings", kGiB), 1e6 * 63 / 64 * kGiB / 8 / kNic, 200);
+  EXPECT_NEAR(microseconds(quick, 16, Operation::all_gather, "rings", kGiB), 1e6 * 15 / 16 * kGiB / 8 / kNic, 200);
+  // One node, or one GPU a node: the ring.
+  EXPECT_EQ(microseconds(h800(), 8, Operation::all_gather, "rings", kGiB), microseconds(h800(), 8, Operation::all_gather, "ring", kGiB));
+  EXPECT_EQ(microseconds(h800(), 8, Operation::all_gather, "rings", kGiB, 1),
+            microseconds(h800(), 8, Operation::all_gather, "ring", kGiB, 1));
+}
+
 // On one node, where they were measured, n - 1 steps of 2 us a round and 30 us x V / (V + 16 MiB).
 TEST(Algorithms, MeasuredStepsOfANode) {
   ClusterSpec cluster = h800();
@@ -198,7 +218,7 @@ TEST(Algorithms, AutoLooksAtSizeAndShape) {
   EXPECT_EQ(chosen(plain, 8, Operation::all_reduce, 1024), "ring");  // NCCL has no trees inside a node
   EXPECT_EQ(chosen(plain, 8, Operation::all_reduce, kGiB), "ring");
   EXPECT_EQ(chosen(plain, 64, Operation::all_reduce, 1024), "tree");
-  EXPECT_EQ(chosen(plain, 64, Operation::all_gather, kGiB), "hierarchical");
+  EXPECT_EQ(chosen(plain, 64, Operation::all_gather, kGiB), "rings");
   EXPECT_EQ(chosen(plain, 8, Operation::all_gather, 1024), "ring");
   EXPECT_EQ(chosen(plain, 64, Operation::all_to_all, kMiB), "rail_aligned");
   EXPECT_EQ(chosen(plain, 8, Operation::all_to_all, kMiB), "pairwise");

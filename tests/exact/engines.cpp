@@ -96,6 +96,19 @@ TEST_P(Engines, TransfersTakeSms) {
   EXPECT_NEAR(run(m.graph, GetParam()), 1.1, kTight);
 }
 
+// Two transfers at a time share the 20 SMs: from 0 to 0.9 s compute runs at 112/132, so 0.9 + (1 - 0.9 x 112/132) s.
+TEST_P(Engines, TransfersAtATimeShareTheirSms) {
+  GraphMaker m;
+  m.graph.sms = 132;
+  const int one = m.link(1e9), other = m.link(1e9);
+  std::vector<Op> ops = {compute(1), transfer(1, 0, 0.6e9), transfer(2, 1, 0.9e9)};
+  ops[1].sms = ops[2].sms = 20;
+  m.rank(m.program(ops), 2);
+  m.group({{0, 0}}, {{one, 1}});
+  m.group({{0, 1}}, {{other, 1}});
+  EXPECT_NEAR(run(m.graph, GetParam()), 0.9 + 1 - 0.9 * 112 / 132, kTight);
+}
+
 // A kernel that HBM limits does not slow down; half of it SM-bound: 1 s of which 0.5 stretches by 132/112.
 TEST_P(Engines, OnlyTheSmBoundPartStretches) {
   GraphMaker m;
