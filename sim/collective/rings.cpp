@@ -15,10 +15,11 @@
 namespace stepsim {
 namespace {
 
-// A leg's latency, and the time that a step keeps its port busy: every ring's c.
+// Of a step: a leg's latency, and the time that its port is busy with the c of all rings on it. Where several rings share
+// a port, the others' bytes move while one pays its latency.
 struct RingLeg {
-  double latency = 0, seconds = 0;
-  double hop() const { return latency + seconds; }
+  double latency = 0, seconds = 0, rings = 1;
+  double hop() const { return std::max(seconds, latency + seconds / rings); }
 };
 
 double beyond_all_bytes(const RingLeg& inside, const RingLeg& between, double nodes, double members, double rounds) {
@@ -49,7 +50,7 @@ std::vector<Part> rings_traffic(const GroupCall& call, int rounds) {
   Part in = make_part(inside, rounds * (n - 1) / n / rings, 0);
   Part out = make_part(between, in.bytes_per_payload, 0);
   const double chunk = call.payload / n / rings;
-  const double alpha = beyond_all_bytes({in_latency, chunk * seconds_per_byte(call.cluster, in.loads)},
+  const double alpha = beyond_all_bytes({in_latency, chunk * seconds_per_byte(call.cluster, in.loads), rings - 1},
                                     {out_latency, chunk * seconds_per_byte(call.cluster, out.loads)},
                                     static_cast<double>(nodes.size()), n, rounds);
   in.alpha = out.alpha = alpha;
@@ -70,7 +71,8 @@ std::vector<Part> rings_messages(const GroupCall& call, int rounds) {
     std::vector<MessageId> before(n, kNoMessage), now(n, kNoMessage);
     for (std::size_t step = 0; step < static_cast<std::size_t>(rounds) * (n - 1); ++step) {
       for (std::size_t i = 0; i < n; ++i) {
-        const RankId from = order[i], to = order[(i + 1) % n];
+        // Back at the first node a ring arrives on the rail by which it left the last one, wherever it began.
+        const RankId from = order[i], to = i + 1 < n ? order[i + 1] : nodes[0][(ring + g * m - m) % g];
         std::vector<MessageId> after;
         if (before[(i + n - 1) % n] != kNoMessage) after.push_back(before[(i + n - 1) % n]);
         if (measured && call.cluster.node_of(from) == call.cluster.node_of(to)) {
@@ -89,7 +91,7 @@ std::vector<Term> rings_time(const GroupShape& shape, const Wires& wires, int ro
   if (shape.nodes == 1 || shape.per_node == 1) return ring_time(shape, wires, rounds, payload);
   const double n = shape.size, g = shape.per_node, chunk = payload / n / g;
   // In a network of planes rails are all there is.
-  const RingLeg inside{inside_latency(wires.steps_inside, wires.inside.latency.value), chunk * (g - 1) / wires.inside.bandwidth.value};
+  const RingLeg inside{inside_latency(wires.steps_inside, wires.inside.latency.value), chunk * (g - 1) / wires.inside.bandwidth.value, g - 1};
   const RingLeg between{wires.between.latency.value, chunk / wires.between.bandwidth.value};
   const double alpha = beyond_all_bytes(inside, between, shape.nodes, n, rounds), bytes = rounds * (n - 1) / payload;
   return {{"between", alpha, bytes * between.seconds}, {"inside", alpha, bytes * inside.seconds}};

@@ -221,7 +221,7 @@ void folded_equals_unfolded() {
 
 // Batches of a hundred; sanitizers make them slow.
 #ifdef __SANITIZE_ADDRESS__
-constexpr int kBatches = 3;
+constexpr int kBatches = 2;
 #else
 constexpr int kBatches = 20;
 #endif

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <tuple>
 
 #include "support/shipped.hpp"
 #include "workloads/step.hpp"
@@ -22,12 +23,20 @@ constexpr double kNorm = 2048 * 4;
 std::map<std::string, double> payloads(const std::string& experiment, std::vector<std::string> overrides = {}) {
   const Inputs in = testing::shipped(experiment, std::move(overrides));
   const Step step = make_step(in.model, in.cluster, in.plan, Detail::aggregate);
+  // Of each program first: its calls are the same on every rank that runs it.
+  std::vector<std::map<std::tuple<Dimension, std::int16_t, std::int16_t>, double>> of_program;
+  for (const Program& program : step.graph.programs) {
+    auto& sums = of_program.emplace_back();
+    for (const Op& op : program.ops) {
+      if (op.kind == OpKind::transfer) sums[{op.tags.dimension, op.slot, op.pattern}] += op.payload_bytes;
+    }
+  }
   std::map<std::string, double> sums;
   for (const Rank& rank : step.graph.ranks) {
-    for (const Op& op : step.graph.programs[rank.program].ops) {
-      if (op.kind != OpKind::transfer) continue;
-      const Group& group = step.graph.groups[rank.slots[op.slot]];
-      sums[std::string(to_text(op.tags.dimension)) + " " + group.patterns[op.pattern].operation] += op.payload_bytes;
+    for (const auto& [call, bytes] : of_program[rank.program]) {
+      const auto& [dimension, slot, pattern] = call;
+      const Group& group = step.graph.groups[rank.slots[slot]];
+      sums[std::string(to_text(dimension)) + " " + group.patterns[pattern].operation] += bytes;
     }
   }
   return sums;

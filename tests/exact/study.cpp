@@ -22,6 +22,7 @@ double tier(const std::vector<double>& values, const Report& report, const std::
 Report simulated(const std::string& experiment, std::vector<std::string> overrides = {}, bool elasticities = true) {
   Options options;
   options.elasticities = elasticities;
+  options.fitting_changes = false;  // tests/exact/memory_reports.cpp has those
   return simulate(testing::shipped(experiment, std::move(overrides)), options).report;
 }
 
