@@ -97,7 +97,7 @@ struct Overlap {
 };
 
 struct SmUse {
-  int communication = 0;  // SMs that communication kernels take, all that move at a time together
+  int communication = 0;  // SMs of communication kernels: partition: of all together; shared: of each that moves
   enum class Sharing { partition, shared } policy = Sharing::partition;  // always, or only while a transfer moves
 
   bool operator==(const SmUse&) const = default;

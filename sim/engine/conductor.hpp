@@ -123,7 +123,6 @@ class Conductor {
     std::size_t changed = 0;  // so many of its speed changes are over
     // The running compute op, where its speed may change.
     int held_sms = 0;
-    std::vector<int> wanted_sms;
     double left = 0, since = 0, speed = 1;  // seconds at full speed still to do; when that was; at which speed
     typename Clock::Handle timer{};
   };
@@ -275,24 +274,11 @@ class Conductor {
     return op.seconds / (op.sm_seconds / free + op.seconds - op.sm_seconds);
   }
 
-  // Transfers that move at the same time share the SMs that communication has: as many as the largest wants.
+  // Every transfer takes its SMs by itself.
   void hold_sms(RankId r, int sms) {
     if (sms == 0 || graph_.sms == 0) return;
-    std::vector<int>& wanted = ranks_[r].wanted_sms;
-    wanted.push_back(sms);
-    hold_most(r);
-  }
-  void release_sms(RankId r, int sms) {
-    if (sms == 0 || graph_.sms == 0) return;
-    std::vector<int>& wanted = ranks_[r].wanted_sms;
-    wanted.erase(std::find(wanted.begin(), wanted.end(), sms));
-    hold_most(r);
-  }
-  void hold_most(RankId r) {
     RankState& rank = ranks_[r];
-    const int most = rank.wanted_sms.empty() ? 0 : *std::max_element(rank.wanted_sms.begin(), rank.wanted_sms.end());
-    if (most == rank.held_sms) return;
-    rank.held_sms = most;
+    rank.held_sms += sms;
     take_up_speed(r);
   }
 
@@ -365,7 +351,7 @@ class Conductor {
     std::vector<Ready> members;
     members.swap(groups_[g].ready);
     for (const Ready& member : members) {
-      release_sms(member.rank, member.sms);
+      hold_sms(member.rank, -member.sms);
       finish(member.rank, member.stream);
     }
     members.clear();

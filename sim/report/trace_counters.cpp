@@ -1,7 +1,6 @@
 #include "sim/report/trace_counters.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "sim/graph/changes.hpp"
 #include "sim/report/calls.hpp"
@@ -65,37 +64,14 @@ std::vector<LinkRate> link_rates(const StepGraph& graph, const Timeline& timelin
   return result;
 }
 
-namespace {
-
-// SMs that transfers hold: of those that move at the same time what the largest wants, as the engines have it.
-StepFunction sms_held(const Program& program, const std::vector<Span>& spans) {
-  std::set<int> levels;
-  for (const Op& op : program.ops) {
-    if (op.kind == OpKind::transfer && op.sms > 0) levels.insert(op.sms);
-  }
-  StepFunction held;
-  int below = 0;
-  for (const int level : levels) {
-    std::vector<Intervals> moving(program.streams.size());
-    for (std::size_t i = 0; i < program.ops.size(); ++i) {
-      const Op& op = program.ops[i];
-      if (op.kind == OpKind::transfer && op.sms >= level) append(moving[op.stream], spans[i].start, spans[i].end);
-    }
-    for (const Interval& interval : unite_all(std::move(moving))) held.add(interval.begin, interval.end, level - below);
-    below = level;
-  }
-  return held;
-}
-
-}  // namespace
-
 SmsInUse sms_in_use(const StepGraph& graph, const Timeline& timeline, std::size_t rank) {
   if (graph.sms <= 0) return {};
   const Program& program = program_of(graph, rank);
-  const StepFunction held = sms_held(program, timeline.spans[rank]);
+  StepFunction held;
   std::vector<std::pair<double, double>> busy;  // compute, in order
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Span& span = timeline.spans[rank][i];
+    if (program.ops[i].kind == OpKind::transfer) held.add(span.start, span.end, program.ops[i].sms);
     if (program.ops[i].kind == OpKind::compute && span.start < span.end) busy.emplace_back(span.start, span.end);
   }
   SmsInUse use;
