@@ -89,10 +89,10 @@ Drawn of_inputs(const Request& request, bool real) {
     throw InputError({{"", 0, "scenario", "a schedule is made for the cluster as it is meant to be, so that a scenario changes nothing here; leave it out"}});
   }
   const Inputs in = settle(load(request), Options{});
-  Step step = make_step(in.model, in.planned_on, in.plan, Detail::formula);
-  std::string origin = step.schedule_origin;
-  if (origin != in.plan.schedule) origin = fmt::format("{}, which is {}", in.plan.schedule, origin);
-  return {in.name, origin, std::move(step.schedule), real ? step.planned : unit_times(), real};
+  StepOutline outline = outline_step(in.model, in.planned_on, in.plan);
+  const std::string& found = in.plan.passes_origin;
+  const std::string origin = found.empty() || found == in.plan.schedule ? in.plan.schedule : fmt::format("{}, which is {}", in.plan.schedule, found);
+  return {in.name, origin, std::move(outline.schedule), real ? outline.planned : unit_times(), real};
 }
 
 // A column is the shortest pass.
