@@ -39,22 +39,19 @@ void find_tails(std::vector<PassStep>& steps) {
 
 }  // namespace
 
-PassRun make_pass_run(const StepContext& context, const Pass& pass, int stage) {
-  PassRun run;
-  run.pass = pass;
-  run.stage = stage;
+std::vector<PassStep> steps_of_pass(const StepContext& context, PassKind kind, int stage) {
+  std::vector<PassStep> steps;
   std::vector<int> blocks = context.stage_blocks[stage];
-  if (pass.kind != PassKind::forward) std::reverse(blocks.begin(), blocks.end());
+  if (kind != PassKind::forward) std::reverse(blocks.begin(), blocks.end());
   for (const int block : blocks) {
-    const auto& segments = context.segments_of_block(block, pass.kind);
+    const auto& segments = context.segments_of_block(block, kind);
     for (std::size_t i = 0; i < segments.size(); ++i) {
       const int index = static_cast<int>(i);
-      run.steps.push_back({&segments[i], index, block, i == 0, i + 1 == segments.size(),
-                           context.planned_seconds_of(block, pass.kind, index), 0});
+      steps.push_back({&segments[i], index, block, i == 0, i + 1 == segments.size(), context.planned_seconds_of(block, kind, index), 0});
     }
   }
-  find_tails(run.steps);
-  return run;
+  find_tails(steps);
+  return steps;
 }
 
 }  // namespace stepsim

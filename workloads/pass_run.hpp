@@ -2,14 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <vector>
 
 #include "workloads/step_parts.hpp"
 
 namespace stepsim {
 
-using Ops = std::vector<std::int32_t>;  // indices of ops
+using Ops = OpList;  // indices of ops
 
 // One segment of a pass, with the block it belongs to.
 struct PassStep {
@@ -21,20 +20,21 @@ struct PassStep {
   double tail = 0;     // seconds from its start to the end of the pass along the longest chain, as planned
 };
 
+// Every microbatch takes the same.
+std::vector<PassStep> steps_of_pass(const StepContext& context, PassKind kind, int stage);
+
 struct PassRun {
   Pass pass;
   int stage = 0;
-  std::vector<PassStep> steps;
+  const std::vector<PassStep>& steps;
   std::size_t next = 0;
   std::int32_t last_compute = -1;
-  Ops waits;                               // the next compute op waits for these
-  std::vector<std::int32_t> op_of_segment;  // collectives of the current block
-  std::set<std::int32_t> open;             // collectives that nothing has waited for yet
+  Ops waits = {};                                // the next compute op waits for these
+  std::vector<std::int32_t> op_of_segment = {};  // collectives of the current block
+  Ops open = {};                                 // collectives that nothing has waited for yet, in order
   bool closed = false;
 
   bool finished() const { return next >= steps.size(); }
 };
-
-PassRun make_pass_run(const StepContext& context, const Pass& pass, int stage);
 
 }  // namespace stepsim

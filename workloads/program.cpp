@@ -56,6 +56,10 @@ class ProgramBuilder {
 
   Program build() {
     const auto& order = c_.schedule.order[rank_];
+    std::size_t steps = 0;
+    for (const Pass& pass : order) steps += steps_of(pass).size() + 2;  // a message in, one out
+    program_.ops.reserve(steps);
+    planned_end_.reserve(steps);
     for (std::size_t i = 0; i < order.size(); ++i) {
       PassRun first = open_pass(order[i]);
       if (order[i].paired_with_next && c_.plan.overlap.expert == Overlap::Policy::paired) {
@@ -87,12 +91,16 @@ class ProgramBuilder {
 
   // ---- passes
 
+  const std::vector<PassStep>& steps_of(const Pass& pass) {
+    const int stage = stage_of(pass);
+    const auto [known, fresh] = steps_.try_emplace({stage, pass.kind});
+    if (fresh) known->second = steps_of_pass(c_, pass.kind, stage);
+    return known->second;
+  }
+  int stage_of(const Pass& pass) const { return c_.schedule.placement[rank_][pass.chunk]; }
+
   PassRun open_pass(const Pass& pass) {
-    const int stage = c_.schedule.placement[rank_][pass.chunk];
-    const auto [known, fresh] = runs_.try_emplace({stage, pass.kind});  // every microbatch takes the same steps
-    if (fresh) known->second = make_pass_run(c_, pass, stage);
-    PassRun run = known->second;
-    run.pass = pass;
+    PassRun run{.pass = pass, .stage = stage_of(pass), .steps = steps_of(pass)};
     take_input(run);
     return run;
   }
@@ -232,9 +240,10 @@ class ProgramBuilder {
     run.waits.clear();
     for (const int n : step.segment->needs) {
       op.after.push_back(run.op_of_segment[n]);
-      run.open.erase(run.op_of_segment[n]);
     }
-    for (const std::int32_t w : op.after) run.open.erase(w);
+    if (!run.open.empty()) {
+      for (const std::int32_t w : op.after) run.open.erase(std::remove(run.open.begin(), run.open.end(), w), run.open.end());
+    }
     const double start = planned_start_of(op.after);
     run.last_compute = push(std::move(op));
     planned_now_ = planned_end_.back() = start + step.planned;
@@ -272,7 +281,7 @@ class ProgramBuilder {
     const std::int32_t index = push(std::move(op));
     planned_free_[use.stream] = planned_end_.back() = start + step.planned;
     run.op_of_segment[step.segment_index] = index;
-    run.open.insert(index);
+    run.open.push_back(index);
     if (policy_of(c_.plan, call.group) == Overlap::Policy::blocking) run.waits.push_back(index);
   }
 
@@ -601,7 +610,7 @@ class ProgramBuilder {
   const StepContext& c_;
   int rank_;
   Book& book_;
-  std::map<std::pair<int, PassKind>, PassRun> runs_;  // [stage, kind] before their first step
+  std::map<std::pair<int, PassKind>, std::vector<PassStep>> steps_;
   std::unordered_map<const CollectiveCall*, Entries> entries_;
   Program program_;
   std::vector<std::uint8_t> channel_stream_;

@@ -12,6 +12,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "sim/engine/engine.hpp"
 
@@ -37,26 +38,29 @@ std::string read_all(int fd) {
   }
 }
 
-// What the child tells: "ok", "graph: ...", "stuck: ..." or "error: ...".
-std::string outcome_of(const std::function<void()>& work) {
+constexpr std::string_view kOk = "ok: ", kGraph = "graph: ", kStuck = "stuck: ", kError = "error: ";
+
+// What the child tells: how it went, and what the work returned or why it failed.
+std::string outcome_of(const std::function<std::string()>& work) {
   try {
-    work();
-    return "ok";
+    return fmt::format("{}{}", kOk, work());
   } catch (const GraphError& e) {
-    return std::string("graph: ") + e.what();
+    return fmt::format("{}{}", kGraph, e.what());
   } catch (const StuckError& e) {
-    return std::string("stuck: ") + e.what();
+    return fmt::format("{}{}", kStuck, e.what());
   } catch (const std::exception& e) {
-    return std::string("error: ") + e.what();
+    return fmt::format("{}{}", kError, e.what());
   }
 }
+
+bool is_child = false;
 
 struct Child {
   pid_t pid = -1;
   int outcome = -1;  // read end of its pipe
 };
 
-Child start(const std::function<void()>& work) {
+Child start(const std::function<std::string()>& work) {
   int fds[2];
   if (pipe(fds) != 0) throw std::runtime_error(fmt::format("no pipe to a child: {}", std::strerror(errno)));
   std::fflush(nullptr);  // what is buffered must not be written twice
@@ -68,6 +72,7 @@ Child start(const std::function<void()>& work) {
     throw std::runtime_error(fmt::format("no child: {}", std::strerror(why)));
   }
   if (pid == 0) {
+    is_child = true;
     close(fds[0]);
     write_all(fds[1], outcome_of(work));
     close(fds[1]);
@@ -78,45 +83,56 @@ Child start(const std::function<void()>& work) {
   return {pid, fds[0]};
 }
 
-// "" when all is well, else what went wrong, as outcome_of words it.
+// As outcome_of words it.
 std::string finish(const Child& child) {
-  const std::string outcome = read_all(child.outcome);
+  std::string outcome = read_all(child.outcome);
   close(child.outcome);
   int status = 0;
   while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (outcome == "ok" && WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
-  for (const char* kind : {"graph: ", "stuck: ", "error: "}) {
-    if (outcome.starts_with(kind)) return outcome;
-  }
-  if (WIFSIGNALED(status)) return fmt::format("error: the child was ended by signal {}", WTERMSIG(status));
-  return fmt::format("error: the child ended with code {}", WEXITSTATUS(status));
+  if (WIFSIGNALED(status)) return fmt::format("{}the child was ended by signal {}", kError, WTERMSIG(status));
+  if (WEXITSTATUS(status) != 0) return fmt::format("{}the child ended with code {}", kError, WEXITSTATUS(status));
+  return outcome;
 }
 
-void throw_if_failed(const std::string& outcome) {
-  if (outcome.starts_with("graph: ")) throw GraphError(outcome.substr(7));
-  if (outcome.starts_with("stuck: ")) throw StuckError(outcome.substr(7));
-  if (!outcome.empty()) throw std::runtime_error(outcome.substr(7));
+// What the work returned, of a good outcome.
+std::string answer_in(const std::string& outcome) {
+  const auto rest = [&](std::string_view kind) { return outcome.substr(kind.size()); };
+  if (outcome.starts_with(kOk)) return rest(kOk);
+  if (outcome.starts_with(kGraph)) throw GraphError(rest(kGraph));
+  if (outcome.starts_with(kStuck)) throw StuckError(rest(kStuck));
+  throw std::runtime_error(outcome.starts_with(kError) ? rest(kError) : "the child ended without a word");
+}
+
+std::function<std::string()> without_answer(const std::function<void()>& work) {
+  return [&work] {
+    work();
+    return std::string();
+  };
 }
 
 }  // namespace
 
-void run_in_child(const std::function<void()>& work) { throw_if_failed(finish(start(work))); }
+bool in_child() { return is_child; }
+
+std::string ask_child(const std::function<std::string()>& work) { return answer_in(finish(start(work))); }
+
+void run_in_child(const std::function<void()>& work) { ask_child(without_answer(work)); }
 
 void run_in_children(const std::vector<std::function<void()>>& works, int at_once) {
   std::deque<Child> running;
-  std::string failure;
+  std::string failure(kOk);
   const auto finish_first = [&] {
     const std::string outcome = finish(running.front());
     running.pop_front();
-    if (failure.empty()) failure = outcome;
+    if (failure == kOk) failure = outcome;
   };
   for (const auto& work : works) {
     if (static_cast<int>(running.size()) >= std::max(1, at_once)) finish_first();
-    running.push_back(start(work));
+    running.push_back(start(without_answer(work)));
   }
   while (!running.empty()) finish_first();
-  throw_if_failed(failure);
+  answer_in(failure);
 }
 
 }  // namespace stepsim

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <new>
+#include <string>
 #include <vector>
 
 namespace stepsim {
@@ -30,9 +31,13 @@ class SharedArray {
   T* data_ = nullptr;
 };
 
-// Forks, runs `work` in the child and waits for it. A GraphError or StuckError thrown by the work is thrown here again; any other end
+// Forks, runs `work` in the child and returns what it returned. A GraphError or StuckError thrown by the work is thrown here again; any other end
 // but a normal one (an exception, a signal) is a std::runtime_error that says what happened.
+std::string ask_child(const std::function<std::string()>& work);
 void run_in_child(const std::function<void()>& work);
+
+// Whether this process is such a child, which ends when its work is done.
+bool in_child();
 
 // The same for several works, at most `at_once` at a time. Throws the first failure, after all have ended.
 void run_in_children(const std::vector<std::function<void()>>& works, int at_once);

@@ -46,23 +46,21 @@ struct Event {
 template <class Clock>
 class Conductor {
  public:
-  // Times go to spans[offset of the rank + op]; see span_offsets.
-  Conductor(const StepGraph& graph, Clock& clock, Span* spans)
-      : graph_(graph), clock_(clock), spans_(spans), solo_(graph), layouts_(graph, solo_), orders_(graph) {
-    offsets_ = span_offsets(graph);
+  // Times go to spans[rank][op].
+  Conductor(const StepGraph& graph, Clock& clock, const std::vector<Span*>& spans)
+      : graph_(graph), clock_(clock), spans_(spans), events_(count_events(graph)), solo_(graph), layouts_(graph, solo_), orders_(graph) {
     ranks_.resize(graph.ranks.size());
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
-      ranks_[r].streams.resize(graph.programs[graph.ranks[r].program].streams.size());
+      const Layout& layout = layouts_.of(static_cast<RankId>(r));
+      ranks_[r].layout = &layout;
+      ranks_[r].first_stream = streams_.size();
       ranks_[r].pace = graph.ranks[r].speed;
+      for (const std::vector<Step>& steps : layout.streams) {
+        streams_.push_back({.next = steps.data(), .end = steps.data() + steps.size()});
+      }
     }
     groups_.resize(graph.groups.size());
     for (std::size_t g = 0; g < graph.groups.size(); ++g) groups_[g].ready.reserve(graph.groups[g].endpoints.size());
-  }
-
-  static std::vector<std::size_t> span_offsets(const StepGraph& graph) {
-    std::vector<std::size_t> offsets = {0};
-    for (const Rank& rank : graph.ranks) offsets.push_back(offsets.back() + graph.programs[rank.program].ops.size());
-    return offsets;
   }
 
   void start() {
@@ -80,7 +78,7 @@ class Conductor {
         part_done(event.index, event.part);
         break;
       default:
-        if (finished_ == offsets_.back()) return;  // the step is over: nothing that changes now matters
+        if (finished_ == events_) return;  // the step is over: nothing that changes now matters
         change(event);
     }
     drain();
@@ -92,16 +90,16 @@ class Conductor {
   // Throws StuckError that names the calls which dead links hold up, GraphError that names the first events that never
   // ran for another reason.
   void require_finished() const {
-    if (finished_ == offsets_.back()) return;
+    if (finished_ == events_) return;
     if (const auto stalled = clock_.stalled(); !stalled.empty()) throw StuckError(describe_stuck(stalled));
-    std::string text = fmt::format("{} of {} events never ran; the first that wait:", offsets_.back() - finished_, offsets_.back());
+    std::string text = fmt::format("{} of {} events never ran; the first that wait:", events_ - finished_, events_);
     int shown = 0;
     for (std::size_t r = 0; r < ranks_.size() && shown < 8; ++r) {
-      const Layout& layout = layouts_.of(static_cast<RankId>(r));
-      for (std::size_t s = 0; s < layout.streams.size() && shown < 8; ++s) {
-        const StreamState& stream = ranks_[r].streams[s];
-        if (stream.done >= static_cast<std::int32_t>(layout.streams[s].size())) continue;
-        text += fmt::format("\n  {}{}", name_of(graph_, static_cast<RankId>(r), layout.streams[s][stream.done].op),
+      const StreamState* const streams = streams_of(static_cast<RankId>(r));
+      for (std::size_t s = 0; s < ranks_[r].layout->streams.size() && shown < 8; ++s) {
+        const StreamState& stream = streams[s];
+        if (stream.next == stream.end) continue;
+        text += fmt::format("\n  {}{}", name_of(graph_, static_cast<RankId>(r), stream.next->op),
                             stream.busy ? " (waits for the other members)" : "");
         ++shown;
       }
@@ -112,12 +110,19 @@ class Conductor {
  private:
   using Step = Layout::Step;
   struct StreamState {
+    const Step* next;  // the head: it runs, or it is what would run next
+    const Step* end;
     std::int32_t done = 0;
     bool busy = false;
-    std::int32_t met = 0;  // of the head's waits, so many are known to be over
+    // What the head is known to wait for: on that stream has to have ended so much. And so many of its waits are over.
+    std::int16_t awaited = 0;
+    std::int32_t until = 0;
+    std::int32_t met = 0;
+    double ready = 0, start = 0;  // of the head, when it runs
   };
   struct RankState {
-    std::vector<StreamState> streams;
+    const Layout* layout = nullptr;
+    std::size_t first_stream = 0;  // in streams_
     bool queued = true;
     double pace = 1;         // speed of the rank
     std::size_t changed = 0;  // so many of its speed changes are over
@@ -142,15 +147,20 @@ class Conductor {
   };
 
   const Program& program_of(RankId r) const { return graph_.programs[graph_.ranks[r].program]; }
-  const Layout& layout_of(RankId r) const { return layouts_.of(r); }
-  Span& span(RankId r, std::int32_t op) { return spans_[offsets_[r] + op]; }
+  StreamState* streams_of(RankId r) { return streams_.data() + ranks_[r].first_stream; }
+  const StreamState* streams_of(RankId r) const { return streams_.data() + ranks_[r].first_stream; }
+  Span& span(RankId r, std::int32_t op) { return spans_[r][op]; }
 
   void drain() {
     while (!queue_.empty()) {
       const RankId r = queue_.front();
       queue_.pop_front();
       ranks_[r].queued = false;
-      for (std::size_t s = 0; s < ranks_[r].streams.size(); ++s) try_start(r, static_cast<std::uint8_t>(s));
+      const std::size_t n = ranks_[r].layout->streams.size();
+      StreamState* const streams = streams_of(r);
+      for (std::size_t s = 0; s < n; ++s) {
+        if (!streams[s].busy && streams[streams[s].awaited].done >= streams[s].until) try_start(r, static_cast<std::uint8_t>(s), streams);
+      }
     }
   }
 
@@ -160,22 +170,23 @@ class Conductor {
     queue_.push_back(r);
   }
 
-  void try_start(RankId r, std::uint8_t s) {
-    auto& streams = ranks_[r].streams;
+  void try_start(RankId r, std::uint8_t s, StreamState* streams) {
     StreamState& stream = streams[s];
-    if (stream.busy) return;
-    const Layout& layout = layout_of(r);
-    if (stream.done >= static_cast<std::int32_t>(layout.streams[s].size())) return;
-    const Step& step = layout.streams[s][stream.done];
+    if (stream.next == stream.end) return;
+    const Step& step = *stream.next;
+    const Layout::Wait* const waits = ranks_[r].layout->waits.data();
     for (; step.first_wait + stream.met < step.last_wait; ++stream.met) {
-      const Layout::Wait& wait = layout.waits[step.first_wait + stream.met];
-      if (streams[wait.stream].done < wait.until) return;
+      const Layout::Wait& wait = waits[step.first_wait + stream.met];
+      if (streams[wait.stream].done >= wait.until) continue;
+      stream.awaited = wait.stream;
+      stream.until = wait.until;
+      return;
     }
     stream.met = 0;
+    stream.until = 0;
     stream.busy = true;
     if (step.first_link < step.last_link) return run_chain(r, step);
-    const double now = clock_.now();
-    span(r, step.op) = {now, now, now};
+    stream.ready = stream.start = clock_.now();
     switch (step.kind) {
       case OpKind::compute: start_compute(r, step); break;
       case OpKind::delay:
@@ -192,7 +203,7 @@ class Conductor {
   // The ops of a chain take as long as they do whatever else goes on: one event for all of them.
   void run_chain(RankId r, const Step& head) {
     const auto& ops = program_of(r).ops;
-    const Layout& layout = layout_of(r);
+    const Layout& layout = *ranks_[r].layout;
     const double now = clock_.now();
     double end = run_alone(r, ops[head.op], head.op, now);
     for (std::int32_t i = head.first_link; i < head.last_link; ++i) end = run_alone(r, ops[layout.chained[i]], layout.chained[i], end);
@@ -216,26 +227,30 @@ class Conductor {
 
   // The head of stream s of rank r is done, and what makes a chain with it.
   void finish(RankId r, std::uint8_t s) {
-    const Layout& layout = layout_of(r);
-    const Step& step = layout.streams[s][ranks_[r].streams[s].done];
-    std::int32_t last = step.op;
-    pass(r, s);
-    for (std::int32_t i = step.first_link; i < step.last_link; ++i) {
-      last = layout.chained[i];
-      pass(r, program_of(r).ops[last].stream);
+    StreamState* const streams = streams_of(r);
+    const Step& step = *streams[s].next;
+    const double now = clock_.now();
+    pass(streams[s]);
+    if (step.first_link == step.last_link) {
+      const double start = streams[s].start;
+      span(r, step.op) = {streams[s].ready, start, std::max(start, now)};
+    } else {
+      const std::int32_t* const chained = ranks_[r].layout->chained.data();
+      for (std::int32_t i = step.first_link; i < step.last_link; ++i) pass(streams[program_of(r).ops[chained[i]].stream]);
+      Span& last = span(r, chained[step.last_link - 1]);
+      last.end = std::max(last.start, now);
     }
-    Span& end_of = span(r, last);
-    end_of.end = std::max(end_of.start, clock_.now());
-    end_ = std::max(end_, clock_.now());
+    end_ = std::max(end_, now);
     if (step.kind == OpKind::compute) ranks_[r].left = 0;
     enqueue(r);
   }
 
-  void pass(RankId r, std::uint8_t s) {
-    StreamState& stream = ranks_[r].streams[s];
+  void pass(StreamState& stream) {
+    ++stream.next;
     ++stream.done;
     stream.busy = false;
     stream.met = 0;
+    stream.until = 0;
     ++finished_;
   }
 
@@ -256,7 +271,7 @@ class Conductor {
   void take_up_speed(RankId r) {
     RankState& rank = ranks_[r];
     if (rank.left <= 0) return;
-    const Op& op = program_of(r).ops[layout_of(r).streams[0][rank.streams[0].done].op];
+    const Op& op = program_of(r).ops[streams_of(r)->next->op];
     const double now = clock_.now();
     const double speed = rank.pace * speed_with_held(op, rank.held_sms);
     if (speed == rank.speed) return;
@@ -288,7 +303,7 @@ class Conductor {
     if (state.ready.size() < graph_.groups[g].endpoints.size()) return;
     const double now = clock_.now();
     for (const Ready& member : state.ready) {
-      span(member.rank, member.op).start = now;
+      streams_of(member.rank)[member.stream].start = now;
       hold_sms(member.rank, member.sms);
     }
     const Op& call = program_of(last.rank).ops[last.op];
@@ -406,7 +421,7 @@ class Conductor {
     if (groups.size() > kMostShown) lines += fmt::format("\n  and {} more", groups.size() - kMostShown);
     return fmt::format("the step cannot finish: links are down for good, and nothing goes round them. {} of {} events "
                        "never end; {} that wait{} for a dead link:{}",
-                       offsets_.back() - finished_, offsets_.back(),
+                       events_ - finished_, events_,
                        groups.size() == 1 ? "the call" : fmt::format("the {} calls", groups.size()),
                        groups.size() == 1 ? "s" : "", lines);
   }
@@ -432,11 +447,12 @@ class Conductor {
   static constexpr std::size_t kMostShown = 8;
   const StepGraph& graph_;
   Clock& clock_;
-  Span* spans_;
-  std::vector<std::size_t> offsets_;
+  std::vector<Span*> spans_;
+  std::uint64_t events_;
   SoloCalls solo_;
   Layouts layouts_;
   std::vector<RankState> ranks_;
+  std::vector<StreamState> streams_;  // of all ranks
   std::vector<GroupState> groups_;
   PartOrders orders_;
   std::deque<RankId> queue_;

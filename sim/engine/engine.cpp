@@ -36,16 +36,17 @@ void require_sound(const StepGraph& graph) {
   throw GraphError(text);
 }
 
-Timeline cut_timeline(const StepGraph& graph, const Span* spans, double end) {
+Timeline blank_timeline(const StepGraph& graph) {
   Timeline timeline;
-  timeline.end = end;
-  for (const Rank& rank : graph.ranks) {
-    const std::size_t n = graph.programs[rank.program].ops.size();
-    timeline.spans.emplace_back(spans, spans + n);
-    spans += n;
-    timeline.events += n;
-  }
+  timeline.events = count_events(graph);
+  for (const Rank& rank : graph.ranks) timeline.spans.emplace_back(graph.programs[rank.program].ops.size());
   return timeline;
+}
+
+std::vector<Span*> spans_of(Timeline& timeline) {
+  std::vector<Span*> first;
+  for (std::vector<Span>& spans : timeline.spans) first.push_back(spans.data());
+  return first;
 }
 
 }  // namespace stepsim

@@ -79,15 +79,14 @@ class IdealEngine : public Engine {
  public:
   Timeline run(const StepGraph& graph) override {
     require_sound(graph);
-    const auto offsets = Conductor<IdealClock>::span_offsets(graph);
-    std::vector<Span> spans(offsets.back());
+    Timeline timeline = blank_timeline(graph);
     RouteTable table(graph);
     IdealClock clock(graph, table);
-    Conductor<IdealClock> conductor(graph, clock, spans.data());
+    Conductor<IdealClock> conductor(graph, clock, spans_of(timeline));
     conductor.start();
     clock.run([&](const Event& event) { conductor.handle(event); });
     conductor.require_finished();
-    Timeline timeline = cut_timeline(graph, spans.data(), conductor.end());
+    timeline.end = conductor.end();
     timeline.link_bytes = clock.carried();
     return timeline;
   }

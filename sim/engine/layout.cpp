@@ -1,18 +1,14 @@
 #include "sim/engine/layout.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <tuple>
 
 namespace stepsim {
 namespace {
 
-bool nothing_changes(const StepGraph& graph) {
-  return graph.sms == 0 && graph.reroutings.empty() && graph.jitter == Jitter{} &&
-         std::all_of(graph.ranks.begin(), graph.ranks.end(), [](const Rank& r) { return r.speed_changes.empty(); }) &&
-         std::all_of(graph.links.begin(), graph.links.end(),
-                     [](const GraphLink& l) { return l.capacity_changes.empty(); });
-}
+// Whether anything can be foretold: not where transfers take SMs away from kernels, routes change, or events vary.
+bool foretellable(const StepGraph& graph) { return graph.sms == 0 && graph.reroutings.empty() && graph.jitter == Jitter{}; }
 
 bool moves_bytes(const Part& part) {
   return !part.loads.empty() && !part.counted_only && part.bytes_per_payload > 0;
@@ -40,23 +36,30 @@ using Uses = std::vector<Use>;  // sorted
 std::vector<Uses> uses_of(const StepGraph& graph) {
   std::vector<Uses> uses;
   for (const Program& program : graph.programs) {
-    std::set<Use> own;
+    Uses own;
+    Use last{-1, -1, 0};
     for (const Op& op : program.ops) {
-      if (op.kind == OpKind::transfer) own.emplace(op.slot, op.pattern, op.stream);
+      if (op.kind != OpKind::transfer) continue;
+      const Use use{op.slot, op.pattern, op.stream};
+      if (use == last) continue;
+      last = use;
+      const auto at = std::lower_bound(own.begin(), own.end(), use);
+      if (at == own.end() || *at != use) own.insert(at, use);
     }
-    uses.emplace_back(own.begin(), own.end());
+    uses.push_back(std::move(own));
   }
   return uses;
 }
 
-// Its parts run side by side, each over links of its own that are up.
+// Its parts run side by side, each over links of its own that are up and stay as they are.
 bool parts_keep_apart(const StepGraph& graph, const Pattern& pattern) {
   std::vector<LinkId> links;
   for (const Part& part : pattern.parts) {
     if (!part.after.empty() || part.behind >= 0) return false;
     if (!moves_bytes(part)) continue;
     for (const Load& load : part.loads) {
-      if (!(graph.links[load.link].capacity > 0)) return false;
+      const GraphLink& link = graph.links[load.link];
+      if (!(link.capacity > 0) || !link.capacity_changes.empty()) return false;
       links.push_back(load.link);
     }
   }
@@ -66,8 +69,8 @@ bool parts_keep_apart(const StepGraph& graph, const Pattern& pattern) {
 
 }  // namespace
 
-SoloCalls::SoloCalls(const StepGraph& graph) : undisturbed_(nothing_changes(graph)) {
-  if (!undisturbed_) return;
+SoloCalls::SoloCalls(const StepGraph& graph) : foretellable_(foretellable(graph)) {
+  if (!foretellable_) return;
   const std::vector<Uses> uses = uses_of(graph);
   std::vector<User> of_link(graph.links.size()), of_group(graph.groups.size());
   const auto for_each_use = [&](const auto& visit) {
@@ -120,9 +123,9 @@ double SoloCalls::end(GroupId group, std::int32_t pattern, double payload_bytes,
 
 namespace {
 
-// Which of the rank's calls are alone, [slot][pattern] in a row.
+// Whether the rank's speed stays as it is, and which of its calls are alone.
 std::vector<bool> signature_of(const SoloCalls& solo, const Uses& uses, const Rank& rank) {
-  std::vector<bool> signature;
+  std::vector<bool> signature = {rank.speed_changes.empty()};
   for (const auto& [slot, pattern, stream] : uses) signature.push_back(solo.alone(rank.slots[slot], pattern));
   return signature;
 }
@@ -137,8 +140,12 @@ class LayOut {
     for (std::size_t i = 0; i < n_; ++i) add(static_cast<std::int32_t>(i));
     if (!solo.anything()) return;
     for (const Op& op : ops_) {
+      if (op.kind != OpKind::transfer) {
+        alone_.push_back(op.kind == OpKind::delay || signature.front());
+        continue;
+      }
       const auto use = std::lower_bound(uses.begin(), uses.end(), Use{op.slot, op.pattern, op.stream});
-      alone_.push_back(op.kind != OpKind::transfer || signature[static_cast<std::size_t>(use - uses.begin())]);
+      alone_.push_back(signature[1 + static_cast<std::size_t>(use - uses.begin())]);
     }
     make_chains();
   }
@@ -151,7 +158,7 @@ class LayOut {
     auto& stream = layout_.streams[op.stream];
     Layout::Step step{op.seconds, i, static_cast<std::int32_t>(layout_.waits.size()), 0, 0, 0, op.slot, op.sms, op.kind};
     if (!stream.empty()) follow(stream.back().op, i);
-    const std::vector<std::int32_t> of_stream(known(i), known(i) + streams_);
+    of_stream_.assign(known(i), known(i) + streams_);
     for (const std::int32_t before : op.after) follow(before, i);
     // Of each stream the last op counts, and nothing that the op before in its own stream has waited for.
     for (const std::int32_t before : op.after) {
@@ -160,7 +167,7 @@ class LayOut {
       const bool last = std::all_of(op.after.begin(), op.after.end(), [&](std::int32_t b) {
         return ops_[b].stream != other || place_[b] <= place_[before];
       });
-      if (other != op.stream && last && until > of_stream[other]) layout_.waits.push_back({other, until});
+      if (other != op.stream && last && until > of_stream_[other]) layout_.waits.push_back({other, until});
     }
     step.last_wait = static_cast<std::int32_t>(layout_.waits.size());
     place_.push_back(static_cast<std::int32_t>(stream.size()));
@@ -234,6 +241,7 @@ class LayOut {
   std::vector<Edge> edges_;
   std::vector<std::int32_t> first_;  // [op] edge
   std::vector<std::int32_t> place_;  // [op] in its stream
+  std::vector<std::int32_t> of_stream_;  // what the op before in the present one's stream has known
   std::vector<bool> alone_;          // [op] its length is known when it starts
   Layout layout_;
 };

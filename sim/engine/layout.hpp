@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "sim/graph/step_graph.hpp"
@@ -11,14 +10,14 @@
 namespace stepsim {
 
 // Calls that nothing can disturb: of a group with one endpoint, over links that only calls of the same stream of the same
-// rank use, in a graph where neither speeds nor capacities change and events do not vary. How long they take is known
+// rank use and whose capacity stays, in a graph where routes stay and events do not vary. How long they take is known
 // when they start.
 class SoloCalls {
  public:
   explicit SoloCalls(const StepGraph& graph);
 
-  // Whether compute ops and delays go their way undisturbed, too.
-  bool anything() const { return undisturbed_; }
+  // Whether anything is: compute ops of ranks whose speed stays, and delays, too.
+  bool anything() const { return foretellable_; }
   bool alone(GroupId group, std::int32_t pattern) const { return !times_.empty() && times_[group][pattern].solo; }
   // When a call of so many bytes ends that starts at `start`.
   double end(GroupId group, std::int32_t pattern, double payload_bytes, double start) const;
@@ -32,7 +31,7 @@ class SoloCalls {
     std::vector<PartTime> parts;
   };
 
-  bool undisturbed_;
+  bool foretellable_;
   std::vector<std::vector<Times>> times_;  // [group][pattern]
 };
 
@@ -57,7 +56,7 @@ struct Layout {
   std::vector<std::int32_t> chained;  // ops
 };
 
-// One for each program and set of its calls that are alone.
+// One for each program, set of its calls that are alone, and whether its rank keeps its speed.
 class Layouts {
  public:
   Layouts(const StepGraph& graph, const SoloCalls& solo);

@@ -8,7 +8,8 @@ namespace stepsim {
 // Throws GraphError with the graph's problems.
 void require_sound(const StepGraph& graph);
 
-// Spans of all ranks, one after the other, as a Timeline.
-Timeline cut_timeline(const StepGraph& graph, const Span* spans, double end);
+// A timeline with room for the spans of all ranks, and where those of each begin.
+Timeline blank_timeline(const StepGraph& graph);
+std::vector<Span*> spans_of(Timeline& timeline);
 
 }  // namespace stepsim

@@ -14,6 +14,7 @@
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "sim/engine/child.hpp"
 #include "sim/engine/conductor.hpp"
@@ -296,7 +297,7 @@ class SimgridClock : public Movers<SimgridClock> {
   double halted_at_ = 0;
 };
 
-void simulate(const StepGraph& graph, Span* spans, double* end, double* carried) {
+void simulate(const StepGraph& graph, const std::vector<Span*>& spans, double* end, double* carried) {
   std::vector<std::string> words = {"stepsim",
                                     "--cfg=network/model:CM02",
                                     "--cfg=network/TCP-gamma:0",
@@ -321,18 +322,39 @@ void simulate(const StepGraph& graph, Span* spans, double* end, double* carried)
   std::copy(clock.carried().begin(), clock.carried().end(), carried);
 }
 
+// SimGrid allows one simulation in a process: the first of a child runs where it is, all others in a child of their own.
+bool runs_here() {
+  static bool used = false;
+  return in_child() && !std::exchange(used, true);
+}
+
+// In a child, which hands back its times in memory that both share.
+void run_beside(const StepGraph& graph, Timeline& timeline) {
+  SharedArray<Span> shared(timeline.events);
+  SharedArray<double> end(1), carried(timeline.link_bytes.size());
+  std::vector<Span*> spans;
+  Span* next = shared.data();
+  for (const std::vector<Span>& of_rank : timeline.spans) {
+    spans.push_back(next);
+    next += of_rank.size();
+  }
+  run_in_child([&] { simulate(graph, spans, end.data(), carried.data()); });
+  timeline.end = end[0];
+  for (std::size_t r = 0; r < spans.size(); ++r) std::copy_n(spans[r], timeline.spans[r].size(), timeline.spans[r].begin());
+  std::copy_n(carried.data(), timeline.link_bytes.size(), timeline.link_bytes.begin());
+}
+
 class SimgridEngine : public Engine {
  public:
   Timeline run(const StepGraph& graph) override {
     require_sound(graph);
-    const std::size_t events = Conductor<SimgridClock>::span_offsets(graph).back();
-    SharedArray<Span> spans(events);
-    SharedArray<double> end(1);
-    const std::size_t links = graph.reroutings.empty() ? 0 : graph.links.size();
-    SharedArray<double> carried(links);
-    run_in_child([&] { simulate(graph, spans.data(), end.data(), carried.data()); });
-    Timeline timeline = cut_timeline(graph, spans.data(), end[0]);
-    timeline.link_bytes.assign(carried.data(), carried.data() + links);
+    Timeline timeline = blank_timeline(graph);
+    if (!graph.reroutings.empty()) timeline.link_bytes.resize(graph.links.size());
+    if (runs_here()) {
+      simulate(graph, spans_of(timeline), &timeline.end, timeline.link_bytes.data());
+    } else {
+      run_beside(graph, timeline);
+    }
     return timeline;
   }
 };

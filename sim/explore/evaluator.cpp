@@ -46,6 +46,7 @@ void Evaluator::warm(const Request& request) {
   }
 }
 
+// In a child: SimGrid simulates once in a process, and a child's memory goes with it at once.
 template <class RowOf>
 Evaluated Evaluator::evaluate(const Request& request, KeyText* key, bool brief, const RowOf& row_of) {
   Evaluated result;
@@ -54,7 +55,15 @@ Evaluated Evaluator::evaluate(const Request& request, KeyText* key, bool brief, 
     result.key = keys_.key_of(inputs, options_, request.home, brief);
     if (key != nullptr) result.key.copy(key->data(), key->size() - 1);
     result.known = known_.contains(result.key) || (claims_ != nullptr && !claims_->claim(result.key));
-    if (!result.known) row_of(inputs, result);
+    if (result.known) return result;
+    return unpack(ask_child([&] {
+      try {
+        row_of(inputs, result);
+      } catch (const InputError& e) {
+        result.row = not_done(Ending::refused, e.what());
+      }
+      return pack(result);
+    }));
   } catch (const InputError& e) {
     // With its files as they are: corrected, it is another point. Reading it again costs little.
     if (result.key.empty()) result.key = key_of_text(words_of(request) + "\n" + e.what());

@@ -7,6 +7,7 @@
 // all endpoints together. The n-th call of one endpoint meets the n-th call of every other endpoint of its group.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -59,6 +60,9 @@ struct ComputeWork {
   bool operator==(const ComputeWork&) const = default;
 };
 
+// Ops are many and wait for few others: a list that rarely needs memory of its own.
+using OpList = boost::container::small_vector<std::int32_t, 2>;
+
 enum class OpKind : std::uint8_t { compute, transfer, delay };
 
 struct Op {
@@ -78,7 +82,7 @@ struct Op {
   std::int16_t sms = 0;       // SMs the rank loses while the transfer moves (from start to end)
   Tags tags;
   ComputeWork work;
-  std::vector<std::int32_t> after;  // indices of ops of the same program
+  OpList after;  // indices of ops of the same program
 
   bool operator==(const Op&) const = default;
 };

@@ -74,7 +74,7 @@ inline Example two_ranks() {
        .patterns = {{"point_to_point", "direct", {message}}},
        .size = 2},
   };
-  const auto compute = [](double seconds, Phase phase, int stage, std::vector<std::int32_t> after) {
+  const auto compute = [](double seconds, Phase phase, int stage, OpList after) {
     Op op = timed(OpKind::compute, 0, seconds);
     op.tags = {
         .phase = phase, .stage = static_cast<std::int16_t>(stage), .chunk = 0, .layer = 1, .microbatch = 0, .label = 1};
@@ -83,7 +83,7 @@ inline Example two_ranks() {
     return op;
   };
   const auto gather = call(1, 0, 0, 200), reduce = call(1, 0, 1, 100), send = call(2, 1, 0, 300);
-  const auto tagged = [](Op op, Dimension dimension, int label, std::vector<std::int32_t> after) {
+  const auto tagged = [](Op op, Dimension dimension, int label, OpList after) {
     op.tags.dimension = dimension;
     op.tags.label = label;
     op.after = std::move(after);

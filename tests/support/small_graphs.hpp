@@ -8,7 +8,7 @@
 
 namespace stepsim::testing {
 
-inline Op compute(double seconds, std::vector<std::int32_t> after = {}) {
+inline Op compute(double seconds, OpList after = {}) {
   Op op;
   op.kind = OpKind::compute;
   op.seconds = seconds;
@@ -17,7 +17,7 @@ inline Op compute(double seconds, std::vector<std::int32_t> after = {}) {
   return op;
 }
 
-inline Op transfer(std::uint8_t stream, std::int16_t slot, double bytes, std::vector<std::int32_t> after = {}) {
+inline Op transfer(std::uint8_t stream, std::int16_t slot, double bytes, OpList after = {}) {
   Op op;
   op.kind = OpKind::transfer;
   op.stream = stream;
