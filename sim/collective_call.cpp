@@ -74,8 +74,7 @@ SingleResult run_single(const ClusterSpec& cluster, const SingleCall& call) {
     result.wire = graph.tiers[static_cast<std::size_t>(graph.links[l].tier)];
   }
   // Messages are all different, so that there is nothing to fold.
-  const bool folds = call.detail != Detail::flow;
-  result.seconds = make_simgrid_engine()->run(folds ? fold(graph).graph : graph).end;
+  result.seconds = make_simgrid_engine()->run(folded(graph, call.detail != Detail::flow)).end;
   return result;
 }
 

@@ -23,8 +23,8 @@ Inputs settle(Inputs inputs, const Options& options) {
   for (std::size_t i = 0; i < offers.size(); ++i) {
     works.push_back([&, i] {
       const Inputs one = with(offers[i]);
-      const StepGraph graph = make_step(one.model, one.cluster, one.plan, options.detail, &one.planned_on).graph;
-      times[i] = make_engine(options.engine)->run(options.fold ? fold(graph).graph : graph).end;
+      StepGraph graph = make_step(one.model, one.cluster, one.plan, options.detail, &one.planned_on).graph;
+      times[i] = make_engine(options.engine)->run(folded(std::move(graph), options.fold)).end;
     });
   }
   if (offers.size() > 1) run_in_children(works, options.jobs);

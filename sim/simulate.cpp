@@ -80,8 +80,6 @@ double peak_rss() {
   return 1024.0 * static_cast<double>(std::max(self.ru_maxrss, children.ru_maxrss));
 }
 
-StepGraph folded(StepGraph graph, bool wanted) { return wanted && folds(graph) ? fold(std::move(graph)).graph : std::move(graph); }
-
 std::string explained(const StepGraph& graph) {
   return folds(graph) ? folding_text(explain_folding(graph))
                       : "Folding: with jitter every event has a length of its own, so all ranks are simulated.\n";

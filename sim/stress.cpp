@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "sim/engine/child.hpp"
@@ -47,35 +48,46 @@ struct Ran {
 
 Ran run(const Inputs& inputs, const Options& options) {
   Ran ran;
-  ran.graph = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &inputs.planned_on).graph;
-  if (options.fold) ran.graph = fold(ran.graph).graph;
+  ran.graph = folded(make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &inputs.planned_on).graph, options.fold);
   ran.timeline = make_engine(options.engine)->run(ran.graph);
   return ran;
 }
 
-// Wait of each real rank's kind is compared with what ranks at its place in the pipeline wait anyway.
-std::vector<double> waits_by_stage(const Ran& ran) {
-  std::vector<double> most;
-  for (const RankRow& row : split_ranks(ran.graph, ran.timeline)) {
-    const auto stage = static_cast<std::size_t>(std::max(0, row.stage));
-    if (most.size() <= stage) most.resize(stage + 1, 0);
-    most[stage] = std::max(most[stage], row.wait_s);
+// Ranks of one kind that wait in collectives.
+struct Waiting {
+  int count = 0, stage = 0;
+  double wait_s = 0;  // of each
+};
+std::map<int, Waiting> waiting_of(const std::vector<WaitRow>& rows) {
+  std::map<int, Waiting> kinds;
+  for (const WaitRow& row : rows) {
+    Waiting& kind = kinds[row.rank];
+    kind.count = row.count;
+    kind.stage = row.stage;
+    kind.wait_s += row.wait_s;
   }
+  return kinds;
+}
+
+// Wait of each real rank's kind is compared with what ranks at its place in the pipeline wait anyway.
+std::map<int, double> waits_by_stage(const Ran& ran) {
+  std::map<int, double> most;
+  for (const auto& [rank, kind] : waiting_of(who_waits(ran.graph, ran.timeline))) most[kind.stage] = std::max(most[kind.stage], kind.wait_s);
   return most;
 }
 
-Outcome outcome_of(const Ran& ran, const std::vector<double>& usual) {
+Outcome outcome_of(const Ran& ran, const std::map<int, double>& usual) {
   Outcome outcome{};
   outcome.step_time_s = ran.timeline.end;
   outcome.for_rank = -1;
-  for (const RankRow& row : split_ranks(ran.graph, ran.timeline)) {
-    const auto stage = static_cast<std::size_t>(std::max(0, row.stage));
-    const double before = stage < usual.size() ? usual[stage] : 0;
-    if (row.wait_s > before + kNoise * ran.timeline.end) outcome.waiting_ranks += row.count;
+  const std::vector<WaitRow> rows = who_waits(ran.graph, ran.timeline);
+  for (const auto& [rank, kind] : waiting_of(rows)) {
+    const auto before = usual.find(kind.stage);
+    if (kind.wait_s > (before == usual.end() ? 0 : before->second) + kNoise * ran.timeline.end) outcome.waiting_ranks += kind.count;
   }
   if (outcome.waiting_ranks == 0) return outcome;
   std::map<int, double> blamed;
-  for (const WaitRow& row : who_waits(ran.graph, ran.timeline)) blamed[row.for_rank] += row.wait_s * row.count;
+  for (const WaitRow& row : rows) blamed[row.for_rank] += row.wait_s * row.count;
   double most = 0;
   for (const auto& [rank, seconds] : blamed) {
     if (seconds > most) {
@@ -105,7 +117,7 @@ StressResult stress(const Inputs& given, const Options& options, const std::vect
 
   SharedArray<Outcome> outcomes(draws.size());
   const Ran nominal = run(inputs, options);
-  const std::vector<double> usual = waits_by_stage(nominal);
+  const std::map<int, double> usual = waits_by_stage(nominal);
   result.nominal_s = nominal.timeline.end;
   result.tokens_per_s_per_gpu = inputs.plan.batch.tokens() / result.nominal_s / inputs.cluster.ranks();
   std::vector<std::function<void()>> works;

@@ -20,10 +20,10 @@ struct Measured {
 };
 
 Measured measure(const Inputs& inputs, const ClusterSpec& planned_on, const Options& options) {
-  const Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &planned_on);
+  Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &planned_on);
   double memory = 0;
   for (const MemoryUse& use : step.memory) memory = std::max(memory, use.total().value);
-  return {make_engine(options.engine)->run(options.fold ? fold(step.graph).graph : step.graph).end, memory};
+  return {make_engine(options.engine)->run(folded(std::move(step.graph), options.fold)).end, memory};
 }
 
 std::vector<Alternative> faster_resources(const ClusterSpec& cluster) {

@@ -70,6 +70,8 @@ bool folds(const StepGraph& graph) {
   return graph.jitter.compute_sigma == 0 && graph.jitter.communication_sigma == 0;
 }
 
+StepGraph folded(StepGraph graph, bool wanted) { return wanted && folds(graph) ? fold(std::move(graph)).graph : std::move(graph); }
+
 Folding fold(const StepGraph& graph) {
   Folding folding = quotient(graph);
   folding.graph.programs = graph.programs;

@@ -33,6 +33,9 @@ Folding fold(StepGraph&& graph);  // takes the programs: they are most of a grap
 // Whether folding is exact: not with jitter, which makes every event its own.
 bool folds(const StepGraph& graph);
 
+// The quotient where it is wanted and exact, else the graph as it is.
+StepGraph folded(StepGraph graph, bool wanted);
+
 // Why ranks that run one program are not of one kind.
 struct RankKind {
   std::string program;

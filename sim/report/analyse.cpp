@@ -35,6 +35,7 @@ std::map<std::string, double> phase_seconds(const StepGraph& graph, const Timeli
 
 Report analyse(const StepGraph& graph, const Timeline& timeline, const InputNames& inputs, const StepFacts& facts) {
   assert(timeline.spans.size() == graph.ranks.size());
+  const StepIndex index(graph);
   Report report;
   report.inputs = inputs;
   report.step_time_s = timeline.end;
@@ -43,11 +44,11 @@ Report analyse(const StepGraph& graph, const Timeline& timeline, const InputName
   report.ranks = split_ranks(graph, timeline);
   add_memory(report.ranks, facts);
   report.collectives = collect_collectives(graph, timeline);
-  report.waits = who_waits(graph, timeline);
+  report.waits = who_waits(graph, timeline, index);
   report.links = collect_links(graph, timeline);
   report.phases = phase_seconds(graph, timeline);
-  report.critical_path = critical_path(graph, timeline);
-  report.overlap = collect_overlap(graph, timeline);
+  report.critical_path = critical_path(graph, timeline, index);
+  report.overlap = collect_overlap(graph, timeline, index);
   report.roofline = roofline_of(report.ranks, report.tiers);
   add_shared_links(report.roofline, graph, timeline);
   report.engine.name = inputs.engine;
@@ -57,7 +58,7 @@ Report analyse(const StepGraph& graph, const Timeline& timeline, const InputName
   for (const Rank& rank : graph.ranks) report.engine.folded = report.engine.folded || rank.count > 1;
   report.memory_timeline = memory_timeline(graph, timeline, facts.passes);
   report.warnings = facts.warnings;
-  for (std::string& warning : guardrails(graph, report)) report.warnings.push_back(std::move(warning));
+  for (std::string& warning : guardrails(graph, index.calls, report)) report.warnings.push_back(std::move(warning));
   judge(report, {});
   return report;
 }

@@ -82,6 +82,17 @@ Intervals compute_of(const StepGraph& graph, const Timeline& timeline, std::size
   return busy;
 }
 
+Intervals busy_of(const StepGraph& graph, const Timeline& timeline, std::size_t rank) {
+  const Program& program = program_of(graph, rank);
+  std::vector<Intervals> busy(program.streams.size());
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    if (op.kind != OpKind::transfer && (op.kind != OpKind::compute || op.stream != 0)) continue;
+    append(busy[op.stream], timeline.spans[rank][i].start, timeline.spans[rank][i].end);
+  }
+  return unite_all(std::move(busy));
+}
+
 Activity activity_of(const StepGraph& graph, const Timeline& timeline, std::size_t rank) {
   const Program& program = program_of(graph, rank);
   std::vector<Intervals> moving(program.streams.size()), waiting(program.streams.size());
@@ -91,7 +102,7 @@ Activity activity_of(const StepGraph& graph, const Timeline& timeline, std::size
     const Span& span = timeline.spans[rank][i];
     append(moving[op.stream], span.start, span.end);
     if (!(span.ready < span.start)) continue;
-    if (pattern_of(group_of(graph, rank, op), op).operation == point_to_point) continue;
+    if (pattern_of(group_of(graph, rank, op), op).operation == kPointToPoint) continue;
     append(waiting[op.stream], span.ready, span.start);
   }
   return {compute_of(graph, timeline, rank), unite_all(std::move(moving)), unite_all(std::move(waiting))};

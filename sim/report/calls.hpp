@@ -11,7 +11,7 @@
 
 namespace stepsim {
 
-inline constexpr std::string_view point_to_point = "point_to_point";
+inline constexpr std::string_view kPointToPoint = "point_to_point";
 
 inline const Program& program_of(const StepGraph& graph, std::size_t rank) {
   return graph.programs[static_cast<std::size_t>(graph.ranks[rank].program)];
@@ -61,5 +61,6 @@ struct Activity {
 };
 Activity activity_of(const StepGraph& graph, const Timeline& timeline, std::size_t rank);
 Intervals compute_of(const StepGraph& graph, const Timeline& timeline, std::size_t rank);
+Intervals busy_of(const StepGraph& graph, const Timeline& timeline, std::size_t rank);  // computing or moving
 
 }  // namespace stepsim

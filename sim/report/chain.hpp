@@ -9,6 +9,13 @@
 
 namespace stepsim {
 
+// What a step's story is looked up in: made once for all who ask.
+struct StepIndex {
+  explicit StepIndex(const StepGraph& graph) : calls(graph), order(graph) {}
+  CallIndex calls;
+  OrderIndex order;
+};
+
 struct StepEvent {
   std::size_t rank = 0;  // of the graph
   std::int32_t op = -1;  // -1: none
@@ -16,8 +23,8 @@ struct StepEvent {
 
 class Chain {
  public:
-  Chain(const StepGraph& graph, const Timeline& timeline)
-      : graph_(graph), timeline_(timeline), calls_(graph), order_(graph) {}
+  Chain(const StepGraph& graph, const Timeline& timeline, const StepIndex& index)
+      : graph_(graph), timeline_(timeline), calls_(index.calls), order_(index.order) {}
 
   // Of a transfer, the call of the member that was ready last; on a tie that of the event's own rank. Else the event.
   StepEvent latest_member(StepEvent event) const;
@@ -30,8 +37,8 @@ class Chain {
  private:
   const StepGraph& graph_;
   const Timeline& timeline_;
-  CallIndex calls_;
-  OrderIndex order_;
+  const CallIndex& calls_;
+  const OrderIndex& order_;
 };
 
 }  // namespace stepsim

@@ -16,7 +16,7 @@ double bus_factor(std::string_view operation, int n) {
   const double others = static_cast<double>(n - 1) / n;
   if (operation == "all_reduce") return 2 * others;
   if (operation == "all_gather" || operation == "reduce_scatter" || operation == "all_to_all") return others;
-  return 1;  // broadcast, point_to_point
+  return 1;  // broadcast, kPointToPoint
 }
 
 // Gives every kind of call a number: (label, operation, dimension, algorithm, group size).
@@ -67,7 +67,7 @@ void count_call(CollectiveRow& row, const Op& op, const Span& span, const Covera
   row.bytes_per_rank += op.payload_bytes;
   row.busy_s += span.end - span.start;
   row.exposed_s += (span.end - span.start) - compute.within(span.start, span.end);
-  if (row.operation != point_to_point) row.wait_s += span.start - span.ready;
+  if (row.operation != kPointToPoint) row.wait_s += span.start - span.ready;
 }
 
 }  // namespace

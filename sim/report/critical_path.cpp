@@ -118,9 +118,9 @@ void keep_longest(std::vector<PathChain>& chains) {
 
 }  // namespace
 
-CriticalPath critical_path(const StepGraph& graph, const Timeline& timeline) {
+CriticalPath critical_path(const StepGraph& graph, const Timeline& timeline, const StepIndex& index) {
   CriticalPath path;
-  for (const PathStep& step : walk_path(graph, timeline)) {
+  for (const PathStep& step : walk_path(graph, timeline, index)) {
     const PathEvent event = event_of(graph, step);
     const int rank = graph.ranks.empty() ? 0 : graph.ranks[step.rank].original;
     path.by_kind[event.kind] += event.seconds;

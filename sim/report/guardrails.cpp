@@ -51,9 +51,8 @@ struct Payloads {
   double all = 0, closed = 0, unseen = 0;  // unseen: of `closed`, those whose bytes are not counted on links either
 };
 
-Payloads payloads_of(const StepGraph& graph) {
+Payloads payloads_of(const StepGraph& graph, const CallIndex& calls) {
   Payloads sums;
-  const CallIndex calls(graph);
   for (const Group& group : graph.groups) {
     const std::vector<double> payloads = payload_of(graph, calls, group);
     for (std::size_t p = 0; p < group.patterns.size(); ++p) {
@@ -71,9 +70,9 @@ Payloads payloads_of(const StepGraph& graph) {
 
 // A wire that carries nothing cannot matter, however the cluster's file describes it. What closed forms move without
 // counting it on links may be anywhere, but for what is negligible (the gradients' norm: four bytes).
-void silent_wires(Warnings& warnings, const StepGraph& graph, const Report& report) {
+void silent_wires(Warnings& warnings, const StepGraph& graph, const CallIndex& calls, const Report& report) {
   constexpr double kNegligible = 1e-6;
-  const Payloads payloads = payloads_of(graph);
+  const Payloads payloads = payloads_of(graph, calls);
   const bool transfers = !graph.groups.empty();
   if (payloads.closed > kNegligible * payloads.all) {
     warnings.emplace_back("transfers are closed forms: they do not contend with each other");
@@ -132,10 +131,10 @@ Warnings memory_guardrails(const Report& report) {
   return warnings;
 }
 
-Warnings guardrails(const StepGraph& graph, const Report& report) {
+Warnings guardrails(const StepGraph& graph, const CallIndex& calls, const Report& report) {
   Warnings warnings;
   memory(warnings, report);
-  silent_wires(warnings, graph, report);
+  silent_wires(warnings, graph, calls, report);
   latency(warnings, report);
   impossible(warnings, report);
   nothing_to_compute(warnings, report);

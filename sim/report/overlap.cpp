@@ -17,8 +17,8 @@ struct Sum {
 
 class Overlaps {
  public:
-  Overlaps(const StepGraph& graph, const Timeline& timeline)
-      : graph_(graph), timeline_(timeline), slack_(slack_of(graph, timeline)), known_(graph.labels.size() * kDimensions, nullptr) {}
+  Overlaps(const StepGraph& graph, const Timeline& timeline, const StepIndex& index)
+      : graph_(graph), timeline_(timeline), slack_(slack_of(graph, timeline, index)), known_(graph.labels.size() * kDimensions, nullptr) {}
 
   std::vector<OverlapRow> run() {
     double ranks = 0;
@@ -88,8 +88,8 @@ class Overlaps {
 
 }  // namespace
 
-std::vector<OverlapRow> collect_overlap(const StepGraph& graph, const Timeline& timeline) {
-  return Overlaps(graph, timeline).run();
+std::vector<OverlapRow> collect_overlap(const StepGraph& graph, const Timeline& timeline, const StepIndex& index) {
+  return Overlaps(graph, timeline, index).run();
 }
 
 }  // namespace stepsim

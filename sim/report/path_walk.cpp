@@ -10,8 +10,8 @@ namespace {
 
 class Walk {
  public:
-  Walk(const StepGraph& graph, const Timeline& timeline)
-      : graph_(graph), timeline_(timeline), chain_(graph, timeline) {}
+  Walk(const StepGraph& graph, const Timeline& timeline, const StepIndex& index)
+      : graph_(graph), timeline_(timeline), chain_(graph, timeline, index) {}
 
   std::vector<PathStep> run() {
     StepEvent event = last();
@@ -97,8 +97,8 @@ CallLimit limit_of(const StepGraph& graph, const Pattern& pattern, double payloa
   return {last.tier >= 0 ? graph.tiers[static_cast<std::size_t>(last.tier)] : "formula", std::max(last.latency, 0.0)};
 }
 
-std::vector<PathStep> walk_path(const StepGraph& graph, const Timeline& timeline) {
-  return Walk(graph, timeline).run();
+std::vector<PathStep> walk_path(const StepGraph& graph, const Timeline& timeline, const StepIndex& index) {
+  return Walk(graph, timeline, index).run();
 }
 
 }  // namespace stepsim

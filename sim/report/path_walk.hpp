@@ -7,6 +7,7 @@
 
 #include "sim/graph/step_graph.hpp"
 #include "sim/graph/timeline.hpp"
+#include "sim/report/chain.hpp"
 
 namespace stepsim {
 
@@ -19,7 +20,8 @@ struct PathStep {
 // From the first to the last, each beginning where the one before ends, the last ending with the step: walked back from
 // the event that ended last. The path enters a call with the member that was ready last (on a tie it stays on its
 // rank), and leaves an event for the op that it waited for on its own rank.
-std::vector<PathStep> walk_path(const StepGraph& graph, const Timeline& timeline);
+std::vector<PathStep> walk_path(const StepGraph& graph, const Timeline& timeline, const StepIndex& index);
+inline std::vector<PathStep> walk_path(const StepGraph& graph, const Timeline& timeline) { return walk_path(graph, timeline, StepIndex(graph)); }
 
 // What limits a call that starts at `time` (s) when it has its links to itself: the wire that its slowest part uses, or
 // "formula" when that part is a closed form that names no link; and the latency that this part pays first.

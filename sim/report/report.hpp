@@ -9,6 +9,7 @@
 
 #include "sim/graph/step_graph.hpp"
 #include "sim/graph/timeline.hpp"
+#include "sim/report/chain.hpp"
 #include "workloads/activations.hpp"
 #include "workloads/fit.hpp"
 #include "workloads/schedule.hpp"
@@ -221,11 +222,14 @@ Report analyse(const StepGraph& graph, const Timeline& timeline, const InputName
 // The split of a step for each rank of the graph (compute + exposed + wait + bubble = T): metrics.cpp.
 std::vector<RankRow> split_ranks(const StepGraph& graph, const Timeline& timeline);
 std::vector<CollectiveRow> collect_collectives(const StepGraph& graph, const Timeline& timeline);
-std::vector<WaitRow> who_waits(const StepGraph& graph, const Timeline& timeline);
+std::vector<WaitRow> who_waits(const StepGraph& graph, const Timeline& timeline, const StepIndex& index);
 std::vector<LinkRow> collect_links(const StepGraph& graph, const Timeline& timeline);
-CriticalPath critical_path(const StepGraph& graph, const Timeline& timeline);
-std::vector<OverlapRow> collect_overlap(const StepGraph& graph, const Timeline& timeline);
+CriticalPath critical_path(const StepGraph& graph, const Timeline& timeline, const StepIndex& index);
+std::vector<OverlapRow> collect_overlap(const StepGraph& graph, const Timeline& timeline, const StepIndex& index);
 Roofline roofline_of(const std::vector<RankRow>& ranks, const std::vector<std::string>& tiers);
+inline std::vector<WaitRow> who_waits(const StepGraph& graph, const Timeline& timeline) { return who_waits(graph, timeline, StepIndex(graph)); }
+inline CriticalPath critical_path(const StepGraph& graph, const Timeline& timeline) { return critical_path(graph, timeline, StepIndex(graph)); }
+inline std::vector<OverlapRow> collect_overlap(const StepGraph& graph, const Timeline& timeline) { return collect_overlap(graph, timeline, StepIndex(graph)); }
 // An oversubscribed switch can bind although no port does: takes links without owner into account.
 void add_shared_links(Roofline& roofline, const StepGraph& graph, const Timeline& timeline);
 

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
-#include "sim/report/calls.hpp"
-#include "sim/report/order.hpp"
-
 namespace stepsim {
 namespace {
 
 // Walks all events from the last to the first: an event's turn comes when all that follow it have had theirs.
 class Backward {
  public:
-  Backward(const StepGraph& graph, const Timeline& timeline)
-      : graph_(graph), timeline_(timeline), calls_(graph), order_(graph) {
+  Backward(const StepGraph& graph, const Timeline& timeline, const StepIndex& index)
+      : graph_(graph), timeline_(timeline), calls_(index.calls), order_(index.order) {
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
       const auto p = static_cast<std::size_t>(graph.ranks[r].program);
       latest_.emplace_back(graph.programs[p].ops.size(), timeline.end);
@@ -90,8 +87,8 @@ class Backward {
 
   const StepGraph& graph_;
   const Timeline& timeline_;
-  CallIndex calls_;
-  OrderIndex order_;
+  const CallIndex& calls_;
+  const OrderIndex& order_;
   std::vector<std::vector<double>> latest_;         // [rank][op] latest end
   std::vector<std::vector<std::int32_t>> pending_;  // [rank][op] followers whose turn has not come
   std::vector<std::vector<Meeting>> meetings_;      // [group][call]
@@ -100,8 +97,8 @@ class Backward {
 
 }  // namespace
 
-std::vector<std::vector<double>> slack_of(const StepGraph& graph, const Timeline& timeline) {
-  return Backward(graph, timeline).run();
+std::vector<std::vector<double>> slack_of(const StepGraph& graph, const Timeline& timeline, const StepIndex& index) {
+  return Backward(graph, timeline, index).run();
 }
 
 }  // namespace stepsim

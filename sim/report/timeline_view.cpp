@@ -112,7 +112,7 @@ class View {
     if (op.kind == OpKind::transfer) {
       const Group& group = group_of(graph_, row.rank, op);
       lane.dimension = to_text(dimension_of(group, op));
-      const bool posted = pattern_of(group, op).operation == point_to_point;  // ready from the beginning: no wait
+      const bool posted = pattern_of(group, op).operation == kPointToPoint;  // ready from the beginning: no wait
       // A stream runs its ops in order, so that a wait begins after the item before it.
       if (const Number ready = whole(span.ready); ready < begin && !posted) {
         lane.items.push_back({ready, begin, kinds_.wait(lane.dimension), op.tags.microbatch, op.tags.layer, -1, 1});

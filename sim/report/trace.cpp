@@ -116,7 +116,7 @@ class Writer {
     const Pattern& pattern = pattern_of(group, op);
     const long long ready = nanoseconds(span.ready);
     if (ready < start) {
-      open(pattern.operation == point_to_point ? posted_ : wait_, "wait", ready, start, r, op);
+      open(pattern.operation == kPointToPoint ? posted_ : wait_, "wait", ready, start, r, op);
       print(",\"for\":{}", op.tags.label == 0 ? as_json(pattern.operation) : label);
       close();
     }
@@ -142,7 +142,7 @@ class Writer {
       const auto& there = calls.calls(graph_.ranks[second].program, group.endpoints[1].slot);
       for (std::size_t n = 0; n < std::min(here.size(), there.size()); ++n) {
         const Op& op = program_of(graph_, first).ops[static_cast<std::size_t>(here[n])];
-        if (pattern_of(group, op).operation != point_to_point) continue;
+        if (pattern_of(group, op).operation != kPointToPoint) continue;
         const Op& other = program_of(graph_, second).ops[static_cast<std::size_t>(there[n])];
         const Span& span = timeline_.spans[first][static_cast<std::size_t>(here[n])];
         const long long at = nanoseconds(span.start);

@@ -21,8 +21,8 @@ class SlowRanks {
     double speed = 1;
   };
 
-  SlowRanks(const StepGraph& graph, const Timeline& timeline)
-      : graph_(graph), timeline_(timeline), chain_(graph, timeline) {
+  SlowRanks(const StepGraph& graph, const Timeline& timeline, const StepIndex& index)
+      : graph_(graph), timeline_(timeline), chain_(graph, timeline, index) {
     any_ = std::any_of(graph.ranks.begin(), graph.ranks.end(), [](const Rank& rank) {
       return rank.speed < 1 || std::any_of(rank.speed_changes.begin(), rank.speed_changes.end(),
                                            [](const Change& c) { return c.value < 1; });
@@ -83,8 +83,8 @@ class SlowRanks {
 
 class Blame {
  public:
-  Blame(const StepGraph& graph, const Timeline& timeline)
-      : graph_(graph), timeline_(timeline), calls_(graph), slow_(graph, timeline), last_(graph.groups.size()) {
+  Blame(const StepGraph& graph, const Timeline& timeline, const StepIndex& index)
+      : graph_(graph), timeline_(timeline), calls_(index.calls), slow_(graph, timeline, index), last_(graph.groups.size()) {
     for (const Rank& rank : graph.ranks) speed_.push_back(mean_value(rank.speed, rank.speed_changes, timeline.end));
   }
 
@@ -131,7 +131,7 @@ class Blame {
 
   const StepGraph& graph_;
   const Timeline& timeline_;
-  CallIndex calls_;
+  const CallIndex& calls_;
   SlowRanks slow_;
   std::vector<std::vector<std::int32_t>> last_;  // [group][call] endpoint, -1: not looked for yet
   std::vector<double> speed_;                    // [rank] mean over the step
@@ -143,7 +143,7 @@ std::vector<Wait> waits_of(const StepGraph& graph, const Timeline& timeline, std
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].kind != OpKind::transfer) continue;
     const Span& span = timeline.spans[rank][i];
-    if (!(span.ready < span.start) || pattern_of(group_of(graph, rank, ops[i]), ops[i]).operation == point_to_point)
+    if (!(span.ready < span.start) || pattern_of(group_of(graph, rank, ops[i]), ops[i]).operation == kPointToPoint)
       continue;
     waits.push_back({span.ready, span.start, static_cast<std::int32_t>(i)});
   }
@@ -154,14 +154,13 @@ std::vector<Wait> waits_of(const StepGraph& graph, const Timeline& timeline, std
 }  // namespace
 
 // A moment in which several calls wait counts for the one that has waited longest.
-std::vector<WaitRow> who_waits(const StepGraph& graph, const Timeline& timeline) {
-  Blame blame(graph, timeline);
+std::vector<WaitRow> who_waits(const StepGraph& graph, const Timeline& timeline, const StepIndex& index) {
+  Blame blame(graph, timeline, index);
   std::vector<WaitRow> rows;
   for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
     const std::vector<Wait> waits = waits_of(graph, timeline, r);
     if (waits.empty()) continue;
-    const Activity activity = activity_of(graph, timeline, r);
-    const Coverage busy(unite(activity.compute, activity.moving));
+    const Coverage busy(busy_of(graph, timeline, r));
     std::map<std::pair<std::size_t, std::int32_t>, std::pair<double, double>>
         seconds;  // by who came last and why: wait, speed
     double covered = 0;

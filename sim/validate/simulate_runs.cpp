@@ -45,7 +45,7 @@ StepParts parts_of(const StepGraph& graph, const Timeline& timeline) {
 
 void simulate_into(Slot& slot, const Inputs& in) {
   Step step = make_step(in.model, in.cluster, in.plan, Detail::aggregate);
-  const StepGraph graph = fold(step.graph).graph;
+  const StepGraph graph = folded(std::move(step.graph), true);
   const Timeline timeline = make_engine("simgrid")->run(graph);
   slot.step_s = timeline.end;
   for (const MemoryUse& use : step.memory) slot.memory_gb = std::max(slot.memory_gb, use.total().value / 1e9);

@@ -160,7 +160,7 @@ TEST(Conservation, NoLinkIsAboveItsCapacity) {
       std::vector<Op> ops;
       for (int c = 0; c < 4; ++c) {
         ops.push_back(compute(*rc::gen::inRange(0, 5) * 0.25,
-                              c > 0 ? std::vector<std::int32_t>{2 * (c - 1)} : std::vector<std::int32_t>{}));
+                              c > 0 ? OpList{2 * (c - 1)} : OpList{}));
         ops.push_back(transfer(static_cast<std::uint8_t>(1 + c % 3), static_cast<std::int16_t>(c % 3),
                                *rc::gen::inRange(1, 9) * 1e8, {2 * c}));
       }

@@ -112,7 +112,7 @@ StepGraph random_graph() {
   for (int c = 0; c < calls; ++c) {
     const auto last = static_cast<std::int32_t>(ops.size()) - 1;
     ops.push_back(compute(*rc::gen::inRange(1, 5) * 0.25,
-                          last >= 0 ? std::vector<std::int32_t>{last} : std::vector<std::int32_t>{}));
+                          last >= 0 ? OpList{last} : OpList{}));
     ops.push_back(transfer(static_cast<std::uint8_t>(1 + c % 3), static_cast<std::int16_t>(c % 3),
                            *rc::gen::inRange(1, 9) * 1e8, {static_cast<std::int32_t>(ops.size()) - 1}));
   }

@@ -60,6 +60,19 @@ TEST(Stress, RunsAreRunsOfTheirOwn) {
   }
 }
 
+// With jitter no two ranks are alike: a run that folded them would lose it without a word.
+TEST(Stress, JitterIsFelt) {
+  const Inputs in = small();
+  const StressResult result = stress(in, quick(), draws(spec_of("runs: 3\nseed: 7\njitter: {compute_sigma: 0.1, communication_sigma: 0.1}\n"), in));
+  for (const Stressed& run : result.runs) {
+    Inputs alone = in;
+    alone.cluster.jitter = run.draw.scenario.jitter;
+    EXPECT_EQ(run.step_time_s, simulate(alone, quick()).report.step_time_s);
+    EXPECT_GT(run.step_time_s, 1.01 * result.nominal_s);
+  }
+  EXPECT_NE(result.runs[0].step_time_s, result.runs[1].step_time_s);
+}
+
 TEST(Stress, TheSameSeedDrawsTheSame) {
   const Inputs in = small();
   const std::string text =

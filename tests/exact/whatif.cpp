@@ -55,6 +55,15 @@ TEST(WhatIf, RowsAreRunsOfTheirOwn) {
     last = e.saved_s;
     EXPECT_TRUE(e.change.resource.empty() || e.saved_s >= 0) << e.change.text;
   }
+  // Jitter makes every rank its own in all of them: none may be folded.
+  Inputs noisy = small();
+  noisy.cluster.jitter = {0.1, 0.1, 5};
+  const WhatIf varied = what_if(noisy, quick());
+  EXPECT_EQ(varied.step_time_s, simulate(noisy, quick()).report.step_time_s);
+  EXPECT_GT(varied.step_time_s, result.step_time_s);
+  Inputs other = small({"plan.schedule=zb-h1"});
+  other.cluster.jitter = noisy.cluster.jitter;
+  EXPECT_EQ(effect_of(varied, "schedule zb-h1").step_time_s, simulate(other, quick()).report.step_time_s);
   // 6 layers on 2 ranks with one chunk each: interleaving needs 2 chunks; 16 GPUs have no room for 4 x 8 x 1.
   EXPECT_NE(effect_of(result, "pipeline 4 instead of 2").refused, "");
 }
