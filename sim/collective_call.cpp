@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
+
 #include "sim/engine/engine.hpp"
 #include "sim/graph/fold.hpp"
 #include "sim/report/calls.hpp"
@@ -26,6 +28,17 @@ void require_algorithm(const ClusterSpec& cluster, const SingleCall& call) {
   if (why == nullptr) return;
   throw InputError({{"", 0, "--algorithm",
                      fmt::format("{} cannot serve this group of {}: {}", call.algorithm, call.members.size(), why)}});
+}
+
+// Whether two parts use one link, at the same time or one after the other.
+bool parts_meet(const Pattern& pattern) {
+  std::set<LinkId> used;
+  for (const Part& part : pattern.parts) {
+    for (const Load& load : part.loads) {
+      if (!part.counted_only && !used.insert(load.link).second) return true;
+    }
+  }
+  return false;
 }
 
 // One op a rank: the call.
@@ -73,8 +86,10 @@ SingleResult run_single(const ClusterSpec& cluster, const SingleCall& call) {
     result.floor_seconds = seconds;
     result.wire = graph.tiers[static_cast<std::size_t>(graph.links[l].tier)];
   }
+  // Where no two parts use a link there is nothing to share, and so no need of SimGrid, which takes a process a call.
+  const bool shared = parts_meet(graph.groups[0].patterns[0]);
   // Messages are all different, so that there is nothing to fold.
-  result.seconds = make_simgrid_engine()->run(folded(graph, call.detail != Detail::flow)).end;
+  result.seconds = make_engine(shared ? "simgrid" : "ideal")->run(folded(graph, call.detail != Detail::flow)).end;
   return result;
 }
 

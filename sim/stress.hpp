@@ -38,6 +38,7 @@ StressResult stress(const Inputs& inputs, const Options& options, const std::vec
 
 std::string to_text(const std::vector<StressResult>& results, const StressSpec& spec);
 std::string to_json(const std::vector<StressResult>& results, const StressSpec& spec);
+std::string to_html(const std::vector<StressResult>& results, const StressSpec& spec);
 std::string to_csv(const std::vector<StressResult>& results, const StressSpec& spec);  // a row a run
 
 }  // namespace stepsim

@@ -1,4 +1,4 @@
-// Stress results as text, JSON and CSV.
+// Stress results as text, JSON, CSV and HTML.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/csv.hpp"
+#include "sim/report/page.hpp"
 #include "sim/report/table.hpp"
 #include "sim/report/words.hpp"
 #include "sim/stress.hpp"
@@ -132,7 +133,9 @@ std::string to_text(const std::vector<StressResult>& results, const StressSpec& 
          "\n";
 }
 
-std::string to_json(const std::vector<StressResult>& results, const StressSpec& spec) {
+namespace {
+
+nlohmann::ordered_json json_of(const std::vector<StressResult>& results, const StressSpec& spec) {
   nlohmann::ordered_json json = {
       {"schema", "stepsim.stress/1"}, {"spec", spec.name}, {"runs", spec.runs}, {"seed", spec.seed}};
   for (const auto& [name, values] : spec.grid) json["grid"][name] = values;
@@ -162,7 +165,15 @@ std::string to_json(const std::vector<StressResult>& results, const StressSpec& 
     }
     json["experiments"].push_back(std::move(one));
   }
-  return json.dump(2) + "\n";
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const std::vector<StressResult>& results, const StressSpec& spec) { return json_of(results, spec).dump(2) + "\n"; }
+
+std::string to_html(const std::vector<StressResult>& results, const StressSpec& spec) {
+  return page_of("stepsim: " + spec.name, "stress", json_of(results, spec).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 std::string to_csv(const std::vector<StressResult>& results, const StressSpec& spec) {

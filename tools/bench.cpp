@@ -7,8 +7,8 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/engine/child.hpp"
@@ -174,10 +174,16 @@ int bench_sweeps(const std::string& home, int points) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::strcmp(argv[1], "--sweep") == 0) {
-    return bench_sweeps(find_home(argv[0], ""), argc > 2 ? std::atoi(argv[2]) : 10'000);
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  const int points = argc > 2 ? std::atoi(argv[2]) : 10'000;
+  if ((what != "" && what != "--sweep" && what != "--unfolded") || argc > (what == "--sweep" ? 3 : 2) || points < 10) {
+    fmt::print(stderr, "usage: bench [--unfolded | --sweep [POINTS, 10 or more]]\n");
+    return 2;
   }
-  const bool unfolded = argc > 1 && std::strcmp(argv[1], "--unfolded") == 0;
+  if (what == "--sweep") {
+    return bench_sweeps(find_home(argv[0], ""), points);
+  }
+  const bool unfolded = what == "--unfolded";
   const std::string home = find_home(argv[0], "");
   std::vector<Case> rows = {
       {"DualPipe, 2048 GPUs, elasticities included", "deepseek-v3-dualpipe", {}},

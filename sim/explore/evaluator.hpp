@@ -38,7 +38,9 @@ class Evaluator {
  public:
   // `claims`: none where no two points are the same.
   Evaluator(const Options& options, std::set<std::string> known, Claims* claims)
-      : options_(options), known_(std::move(known)), claims_(claims) {}
+      : options_(options), known_(std::move(known)), claims_(claims) {
+    program_version();  // every key holds it: found out once, before workers are forked
+  }
 
   // Loads the request's model and cluster into the cache that workers forked from now on share. Problems are left to
   // evaluate().

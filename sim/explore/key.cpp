@@ -41,8 +41,11 @@ class Hash {
 };
 
 std::string contents_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return "";
+  std::string contents(static_cast<std::size_t>(file.tellg()), '\0');
+  file.seekg(0).read(contents.data(), static_cast<std::streamsize>(contents.size()));
+  return contents;
 }
 
 void add_passes(Hash& hash, const Schedule& schedule) {

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "sim/verbs/arguments.hpp"
+#include "sim/verbs/pages.hpp"
 #include "sim/verbs/verb.hpp"
 
 namespace stepsim {
@@ -19,6 +20,7 @@ struct Arguments {
 
 int run(const Arguments& args, const std::string& program) {
   args.outputs.require_writable();
+  require_pages(args.outputs);
   std::vector<Inputs> inputs;
   std::vector<Problem> problems;
   for (const std::string& experiment : args.experiments) {
@@ -45,6 +47,7 @@ int run(const Arguments& args, const std::string& program) {
   }
   args.outputs.write("--json", [&] { return to_json(results, spec); });
   args.outputs.write("--csv", [&] { return to_csv(results, spec); });
+  args.outputs.write("--html", [&] { return to_html(results, spec); });
   if (!args.outputs.wants_standard_output()) write_output("-", to_text(results, spec));
   return 0;
 }
@@ -57,6 +60,7 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   args->engine.declare(verb, false);
   args->outputs.declare(verb, "--json", "write every run as JSON to this file (-: standard output)");
   args->outputs.declare(verb, "--csv", "write a row a run as CSV");
+  args->outputs.declare(verb, "--html", "write a page with the distribution and every run to this file");
   return [args, program] { return run(*args, program); };
 }
 

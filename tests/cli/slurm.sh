@@ -85,7 +85,7 @@ table local.sqlite local.csv
 "$STEPSIM" sweep points.yaml --executor slurm --shards 8 --folder shards --time 00:05:00 > submitted.txt
 grep -q "submitted as job" submitted.txt || fail "not submitted: $(cat submitted.txt)"
 job=$(sed -n 's/^submitted as job //p' submitted.txt)
-for _ in $(seq 250); do [[ -z $(squeue -h -j "$job" 2> /dev/null) ]] && break; sleep 0.1; done
+for _ in $(seq 600); do [[ -z $(squeue -h -j "$job" 2> /dev/null) ]] && break; sleep 0.1; done
 [[ -z $(squeue -h -j "$job" 2> /dev/null) ]] || fail "the array has not ended: $(squeue)"
 [[ $(ls shards/shard-*.sqlite | wc -l) == 8 ]] || fail "eight tasks write eight files"
 "$STEPSIM" sweep points.yaml --collect shards --store slurm.sqlite > /dev/null 2> collect.log

@@ -9,6 +9,7 @@
 #include "sim/graph/fold.hpp"
 #include "sim/inputs.hpp"
 #include "sim/report/report.hpp"
+#include "support/sanitized.hpp"
 #include "support/small_clusters.hpp"
 #include "workloads/schedule.hpp"
 #include "workloads/step.hpp"
@@ -219,12 +220,7 @@ void folded_equals_unfolded() {
   }
 }
 
-// Batches of a hundred; sanitizers make them slow.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int kBatches = 2;
-#else
-constexpr int kBatches = 20;
-#endif
+constexpr int kBatches = testing::kSanitized ? 1 : 20;  // of a hundred
 class RandomFaults : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Batch, RandomFaults, ::testing::Range(0, kBatches));
 
