@@ -22,6 +22,7 @@ Inputs settle(Inputs inputs, const Options& options) {
   std::vector<std::function<void()>> works;
   for (std::size_t i = 0; i < offers.size(); ++i) {
     works.push_back([&, i] {
+      simulate_here_next();
       const Inputs one = with(offers[i]);
       StepGraph graph = make_step(one.model, one.cluster, one.plan, options.detail, &one.planned_on).graph;
       times[i] = make_engine(options.engine)->run(folded(std::move(graph), options.fold)).end;

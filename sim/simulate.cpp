@@ -165,6 +165,7 @@ std::map<std::string, double> measure_elasticities(const Inputs& inputs, const O
   std::vector<std::function<void()>> works;
   for (std::size_t i = 0; i < resources.size(); ++i) {
     works.push_back([&, i] {
+      simulate_here_next();
       const ClusterSpec faster = with_faster(inputs.cluster, resources[i], kFaster);
       Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.planned_on);
       times[i] = make_engine(options.engine)->run(folded(std::move(step.graph), options.fold)).end;

@@ -123,6 +123,7 @@ StressResult stress(const Inputs& given, const Options& options, const std::vect
   std::vector<std::function<void()>> works;
   for (std::size_t i = 0; i < draws.size(); ++i) {
     works.push_back([&, i] {
+      simulate_here_next();
       try {
         outcomes[i] = outcome_of(run(under(inputs, draws[i]), options), usual);
       } catch (const StuckError& e) {

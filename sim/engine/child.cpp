@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "sim/engine/engine.hpp"
 
@@ -54,6 +55,7 @@ std::string outcome_of(const std::function<std::string()>& work) {
 }
 
 bool is_child = false;
+bool next_is_here = false;
 
 struct Child {
   pid_t pid = -1;
@@ -113,7 +115,8 @@ std::function<std::string()> without_answer(const std::function<void()>& work) {
 
 }  // namespace
 
-bool in_child() { return is_child; }
+void simulate_here_next() { next_is_here = is_child; }
+bool simulates_here() { return std::exchange(next_is_here, false); }
 
 std::string ask_child(const std::function<std::string()>& work) { return answer_in(finish(start(work))); }
 

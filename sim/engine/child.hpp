@@ -36,8 +36,10 @@ class SharedArray {
 std::string ask_child(const std::function<std::string()>& work);
 void run_in_child(const std::function<void()>& work);
 
-// Whether this process is such a child, which ends when its work is done.
-bool in_child();
+// For work in a child that simulates once and no more: it may do so where it is. After that neither this process nor a
+// child of it could simulate again.
+void simulate_here_next();
+bool simulates_here();  // whether that was said; asked, it holds no more
 
 // The same for several works, at most `at_once` at a time. Throws the first failure, after all have ended.
 void run_in_children(const std::vector<std::function<void()>>& works, int at_once);

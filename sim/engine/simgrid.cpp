@@ -322,13 +322,7 @@ void simulate(const StepGraph& graph, const std::vector<Span*>& spans, double* e
   std::copy(clock.carried().begin(), clock.carried().end(), carried);
 }
 
-// SimGrid allows one simulation in a process: the first of a child runs where it is, all others in a child of their own.
-bool runs_here() {
-  static bool used = false;
-  return in_child() && !std::exchange(used, true);
-}
-
-// In a child, which hands back its times in memory that both share.
+// In a child, since SimGrid allows one simulation in a process; it hands back its times in memory that both share.
 void run_beside(const StepGraph& graph, Timeline& timeline) {
   SharedArray<Span> shared(timeline.events);
   SharedArray<double> end(1), carried(timeline.link_bytes.size());
@@ -350,7 +344,7 @@ class SimgridEngine : public Engine {
     require_sound(graph);
     Timeline timeline = blank_timeline(graph);
     if (!graph.reroutings.empty()) timeline.link_bytes.resize(graph.links.size());
-    if (runs_here()) {
+    if (simulates_here()) {
       simulate(graph, spans_of(timeline), &timeline.end, timeline.link_bytes.data());
     } else {
       run_beside(graph, timeline);

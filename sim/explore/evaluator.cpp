@@ -57,6 +57,7 @@ Evaluated Evaluator::evaluate(const Request& request, KeyText* key, bool brief, 
     result.known = known_.contains(result.key) || (claims_ != nullptr && !claims_->claim(result.key));
     if (result.known) return result;
     return unpack(ask_child([&] {
+      if (!options_.elasticities) simulate_here_next();
       try {
         row_of(inputs, result);
       } catch (const InputError& e) {
