@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/engine/child.hpp"
 #include "support/small_graphs.hpp"
 
 namespace stepsim::engines_test {
@@ -245,6 +246,24 @@ TEST(Contention, IsMaxMinFair) {
   const Timeline t = make_simgrid_engine()->run(m.graph);
   EXPECT_NEAR(t.spans[0][1].end, 1, kTight);
   EXPECT_NEAR(t.spans[0][0].end, 10, kTight);
+}
+
+// A child may simulate many times; the last one where it is, when it says so.
+TEST_P(Engines, AChildSimulatesManyTimes) {
+  GraphMaker m;
+  const int wire = m.link(1e9);
+  m.rank(m.program({transfer(1, 0, 1e9)}), 1);
+  m.rank(m.program({transfer(1, 0, 1e9)}), 1);
+  m.group({{0, 0}, {1, 0}}, {{wire, 1}});
+  SharedArray<double> ends(3);
+  run_in_child([&] {
+    ends[0] = run(m.graph, GetParam());
+    ends[1] = run(m.graph, GetParam());
+    simulate_here_next();
+    ends[2] = run(m.graph, GetParam());
+  });
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(ends[i], 1, kTight) << i;
+  EXPECT_NEAR(run(m.graph, GetParam()), 1, kTight);
 }
 
 }  // namespace stepsim::engines_test
