@@ -47,6 +47,8 @@ struct Gpu {
   const NodeSteps* node_steps() const {
     return rates == Rates::calibrated && calibrated.node_steps.half.value > 0 ? &calibrated.node_steps : nullptr;
   }
+  // With calibrated rates; at the speed of light wires are never idle.
+  AllToAllRates all_to_all() const { return rates == Rates::calibrated ? calibrated.all_to_all : AllToAllRates{}; }
   bool operator==(const Gpu&) const = default;
 };
 

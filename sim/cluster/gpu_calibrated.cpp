@@ -72,6 +72,12 @@ void read_calibrated(Fields& rates, bool has_fp8, Gpu& gpu) {
     if (steps.has("half") && c.node_steps.half.value <= 0) steps.problem("half", "is a size above 0");
     steps.finish();
   }
+  if (f.has("all_to_all")) {
+    Fields part = f.mapping("all_to_all", required());
+    part.number("inside", c.all_to_all.inside, required(), 0.05, 1);
+    part.number("between", c.all_to_all.between, required(), 0.05, 1);
+    part.finish();
+  }
   read_gemms(f, "gemm", has_fp8, c.bf16, c.fp8);
   read_gemms(f, "grouped_gemm", has_fp8, c.grouped_bf16, c.grouped_fp8);
   Fields attention = f.mapping("attention", required());

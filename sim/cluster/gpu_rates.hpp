@@ -54,6 +54,14 @@ struct NodeSteps {
   bool operator==(const NodeSteps&) const = default;
 };
 
+// Which part of the wires' rate all-to-alls reach, the expert-parallel ones too: a GPU deals with many others in turn, and
+// the wire idles between messages. Inside a node, and where the network between nodes limits.
+struct AllToAllRates {
+  double inside = 1, between = 1;
+
+  bool operator==(const AllToAllRates&) const = default;
+};
+
 struct CalibratedRates {
   GemmRates bf16, fp8;                 // fp32 and tf32 run as bf16 does, scaled by their speed-of-light rates
   GemmRates grouped_bf16, grouped_fp8;
@@ -61,6 +69,7 @@ struct CalibratedRates {
   AttentionPasses flash2;  // FlashAttention-2 on GPUs that have better ones
   bool has_flash2 = false;
   NodeSteps node_steps;
+  AllToAllRates all_to_all;
   Seconds memory_start;    // of a memory-bound kernel, the gap to the next included
   double reduction = 1;    // of the HBM bandwidth that kernels reach which reduce along rows: norms, softmax, loss
 

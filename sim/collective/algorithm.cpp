@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "sim/collective/algorithms.hpp"
+#include "sim/collective/idle_wires.hpp"
 #include "sim/collective/legs.hpp"
 
 namespace stepsim {
@@ -44,6 +45,13 @@ Wires wires_of(const ClusterSpec& cluster, std::span<const RankId> members) {
   wires.nvls.latency = cluster.gpu.nvls.latency;
   if (cluster.gpu.nvls.ranks > 0) wires.nvls.bandwidth = cluster.gpu.nvls.port_rate();
   return wires;
+}
+
+std::vector<Term> terms_of(const Algorithm& a, const ClusterSpec& cluster, const GroupShape& shape, const Wires& wires,
+                           const TokenRouting& routing, double payload) {
+  std::vector<Term> terms = a.closed_form(shape, wires, routing, payload);
+  if (a.operation == Operation::all_to_all) add_idle_wires(terms, cluster.gpu.all_to_all());
+  return terms;
 }
 
 double seconds_of(const std::vector<Term>& terms, double payload) {
@@ -108,7 +116,7 @@ const Algorithm& choose_algorithm(const ClusterSpec& cluster, std::span<const Ra
   if (choices.size() == 1) return *choices[0];
   const Wires wires = wires_of(cluster, members);
   const auto seconds = [&](const Algorithm* a) {
-    return seconds_of(a->closed_form(shape, wires, routing, payload), payload);
+    return seconds_of(terms_of(*a, cluster, shape, wires, routing, payload), payload);
   };
   const Algorithm* best = choices[0];
   double shortest = seconds(best);
@@ -136,8 +144,11 @@ Pattern make_pattern(const ClusterSpec& cluster, std::span<const RankId> members
   const GroupCall call{cluster, members, routing, payload};
   Pattern pattern{std::string(to_text(operation)), std::string(found->name), {}};
   pattern.parts = detail == Detail::flow ? found->messages(call) : found->traffic(call);
+  if (operation == Operation::all_to_all && cluster.gpu.all_to_all() != AllToAllRates{}) {
+    detail == Detail::flow ? add_idle_end(cluster, found->traffic(call), pattern.parts) : add_idle_wires(cluster, pattern.parts);
+  }
   if (detail != Detail::formula) return pattern;
-  const std::vector<Term> terms = found->closed_form(shape, wires_of(cluster, members), routing, payload);
+  const std::vector<Term> terms = terms_of(*found, cluster, shape, wires_of(cluster, members), routing, payload);
   const auto defined = [](const Term& term) { return std::isfinite(term.alpha) && std::isfinite(term.beta); };
   if (!std::all_of(terms.begin(), terms.end(), defined)) return pattern;  // nodes hold different numbers of members
   for (Part& part : pattern.parts) {

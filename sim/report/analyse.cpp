@@ -47,6 +47,7 @@ Report analyse(const StepGraph& graph, const Timeline& timeline, const InputName
   report.waits = who_waits(graph, timeline, index);
   report.links = collect_links(graph, timeline);
   report.phases = phase_seconds(graph, timeline);
+  report.passes = pass_rows(graph, timeline, facts.passes);
   report.critical_path = critical_path(graph, timeline, index);
   report.overlap = collect_overlap(graph, timeline, index);
   report.roofline = roofline_of(report.ranks, report.tiers);

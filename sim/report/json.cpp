@@ -152,6 +152,30 @@ Json overlap_json(const OverlapRow& row) {
           {"mean_slack_s", row.mean_slack_s}};
 }
 
+Json passes_json(const std::vector<PassRow>& rows) {
+  Json json = Json::array();
+  const auto share = [](const PassShare& s) { return Json{{"count", s.count}, {"seconds", s.seconds}}; };
+  for (const PassRow& row : rows) {
+    json.push_back({{"stage", row.stage},
+                    {"rank", row.rank},
+                    {"forward", share(row.forward)},
+                    {"backward", share(row.backward)},
+                    {"input_gradient", share(row.input_gradient)},
+                    {"weight_gradient", share(row.weight_gradient)},
+                    {"pair", share(row.pair)},
+                    {"optimizer_s", row.optimizer_s},
+                    {"bubble_s", row.bubble_s}});
+  }
+  return json;
+}
+
+Json speed_of_light_json(const SpeedOfLight& other) {
+  return {{"step_time_s", other.step_time_s},
+          {"phases", with_unit(other.phases, "_s")},
+          {"passes", passes_json(other.passes)},
+          {"peak_memory_bytes", other.peak_memory_bytes}};
+}
+
 // {3: 1.5} -> [{"rank": 3, "seconds": 1.5}]
 Json by_number(const std::map<int, double>& values, const char* key) {
   Json json = Json::array();
@@ -249,7 +273,7 @@ Json json_of(const Report& report) {
   for (const LinkRow& row : report.links) links.push_back(link_json(row));
   Json overlap = Json::array();
   for (const OverlapRow& row : report.overlap) overlap.push_back(overlap_json(row));
-  return {{"schema", report_schema},
+  Json json{{"schema", report_schema},
           {"inputs", inputs_json(report.inputs)},
           {"step_time_s", report.step_time_s},
           {"tokens_per_step", report.facts.tokens_per_step},
@@ -260,6 +284,7 @@ Json json_of(const Report& report) {
           {"wires", report.tiers},
           {"ranks", std::move(ranks)},
           {"phases", with_unit(report.phases, "_s")},
+          {"passes", passes_json(report.passes)},
           {"collectives", std::move(collectives)},
           {"overlap", std::move(overlap)},
           {"memory", memory_json(report)},
@@ -268,6 +293,8 @@ Json json_of(const Report& report) {
           {"waits", std::move(waits)},
           {"warnings", report.warnings},
           {"engine", engine_json(report.engine)}};
+  if (report.speed_of_light) json["speed_of_light"] = speed_of_light_json(*report.speed_of_light);
+  return json;
 }
 
 std::string lines_of(const Json& json) {

@@ -189,6 +189,23 @@ CriticalPath read_path(const Json& json) {
   return path;
 }
 
+std::vector<PassRow> read_passes(const Json& json) {
+  std::vector<PassRow> rows;
+  const auto share = [](const Json& s) { return PassShare{s.at("count").get<int>(), number(s, "seconds")}; };
+  for (const Json& row : json) {
+    rows.push_back({.stage = row.at("stage").get<int>(),
+                    .rank = row.at("rank").get<int>(),
+                    .forward = share(row.at("forward")),
+                    .backward = share(row.at("backward")),
+                    .input_gradient = share(row.at("input_gradient")),
+                    .weight_gradient = share(row.at("weight_gradient")),
+                    .pair = share(row.at("pair")),
+                    .optimizer_s = number(row, "optimizer_s"),
+                    .bubble_s = number(row, "bubble_s")});
+  }
+  return rows;
+}
+
 // What older files do not have.
 void read_memory(Report& report, const Json& json) {
   for (const Json& line : json.value("timeline", Json::array())) {
@@ -235,6 +252,12 @@ Report read_report(const Json& json) {
   for (const Json& row : json.at("links")) report.links.push_back(read_link(row));
   for (const Json& row : json.at("waits")) report.waits.push_back(read_wait(row));
   report.phases = map_of(json.at("phases"), "_s");
+  report.passes = read_passes(json.value("passes", Json::array()));
+  if (json.contains("speed_of_light")) {
+    const Json& other = json.at("speed_of_light");
+    report.speed_of_light = {number(other, "step_time_s"), read_passes(other.at("passes")), map_of(other.at("phases"), "_s"),
+                             number(other, "peak_memory_bytes")};
+  }
   report.critical_path = read_path(json.at("critical_path"));
   const Json& roofline = json.at("roofline");
   report.roofline = {.rank = roofline.at("rank").get<int>(),

@@ -1,62 +1,11 @@
 // Memory over time, from the times of the passes.
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <map>
 
+#include "sim/report/pass_windows.hpp"
 #include "sim/report/report.hpp"
 
 namespace stepsim {
 namespace {
-
-struct Window {
-  double begin = std::numeric_limits<double>::infinity(), end = 0;
-  void take(const Span& span) {
-    begin = std::min(begin, span.start);
-    end = std::max(end, span.end);
-  }
-};
-
-// When each part of a microbatch's work in a chunk computes: forward, backward without weight gradients, weight
-// gradients.
-enum PassPart : std::size_t { kForward, kInput, kWeight, kNone };
-using Windows = std::map<std::pair<int, int>, std::array<Window, 3>>;  // [chunk, microbatch]
-
-PassPart part_of(Phase phase) {
-  switch (phase) {
-    case Phase::forward:
-      return kForward;
-    case Phase::recompute:
-    case Phase::backward:
-    case Phase::input_gradient:
-      return kInput;
-    case Phase::weight_gradient:
-      return kWeight;
-    default:
-      return kNone;
-  }
-}
-
-Windows windows_of(const Program& program, const std::vector<Span>& spans) {
-  Windows windows;
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
-    const PassPart part = part_of(op.tags.phase);
-    if (op.kind != OpKind::compute || op.tags.chunk < 0 || op.tags.microbatch < 0 || part == kNone) continue;
-    windows[{op.tags.chunk, op.tags.microbatch}][part].take(spans[i]);
-  }
-  return windows;
-}
-
-Window window_of(const Windows& windows, const Pass& pass) {
-  const auto found = windows.find({pass.chunk, pass.microbatch});
-  if (found == windows.end()) return {};
-  const auto& [forward, input, weight] = found->second;
-  if (pass.kind == PassKind::forward) return forward;
-  if (pass.kind == PassKind::input_gradient) return input;
-  if (pass.kind == PassKind::weight_gradient) return weight;
-  return {std::min(input.begin, weight.begin), std::max(input.end, weight.end)};
-}
 
 struct Growth {
   double time = 0;
@@ -65,7 +14,7 @@ struct Growth {
 
 // What a pass adds when it starts and frees when it ends.
 void add_pass(std::vector<Growth>& changes, const Pass& pass, const ChunkActivations& a, const Window& window) {
-  if (window.end < window.begin) return;  // computes nothing
+  if (window.empty()) return;  // computes nothing
   const double running = pass.kind == PassKind::weight_gradient ? 0 : (a.transient + a.logits).value;
   double kept = 0, freed = 0;
   if (pass.kind == PassKind::forward) kept = a.kept.value;
@@ -131,10 +80,10 @@ std::vector<MemoryTimeline> memory_timeline(const StepGraph& graph, const Timeli
     if (stage >= passes.size() || seen[stage]) continue;
     seen[stage] = true;
     const PassMemory& memory = passes[stage];
-    const Windows windows = windows_of(program, timeline.spans[r]);
+    const PassWindows windows(program, timeline.spans[r]);
     std::vector<Growth> changes;
     for (const Pass& pass : memory.order) {
-      add_pass(changes, pass, memory.chunks[static_cast<std::size_t>(pass.chunk)], window_of(windows, pass));
+      add_pass(changes, pass, memory.chunks[static_cast<std::size_t>(pass.chunk)], windows.of(pass));
     }
     result.push_back({program.pipeline_rank, graph.ranks[r].original,
                       thinned(summed(std::move(changes), memory.constant, timeline.end), most_points)});

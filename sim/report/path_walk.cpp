@@ -94,7 +94,7 @@ CallLimit limit_of(const StepGraph& graph, const Pattern& pattern, double payloa
     if (tier >= 0 && bytes_time > 0) here.tier = tier;
     if (here.end > last.end) last = here;
   }
-  return {last.tier >= 0 ? graph.tiers[static_cast<std::size_t>(last.tier)] : "formula", std::max(last.latency, 0.0)};
+  return {last.tier, std::max(last.latency, 0.0)};
 }
 
 std::vector<PathStep> walk_path(const StepGraph& graph, const Timeline& timeline, const StepIndex& index) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "sim/graph/step_graph.hpp"
@@ -23,10 +22,10 @@ struct PathStep {
 std::vector<PathStep> walk_path(const StepGraph& graph, const Timeline& timeline, const StepIndex& index);
 inline std::vector<PathStep> walk_path(const StepGraph& graph, const Timeline& timeline) { return walk_path(graph, timeline, StepIndex(graph)); }
 
-// What limits a call that starts at `time` (s) when it has its links to itself: the wire that its slowest part uses, or
-// "formula" when that part is a closed form that names no link; and the latency that this part pays first.
+// What limits a call that starts at `time` (s) when it has its links to itself: the wire that its slowest part uses, and
+// the latency that this part pays first.
 struct CallLimit {
-  std::string wire;
+  int tier = -1;  // of the graph; -1: that part is a closed form that names no link
   double latency = 0;  // s
 };
 CallLimit limit_of(const StepGraph& graph, const Pattern& pattern, double payload, double time);

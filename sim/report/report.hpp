@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,6 +117,33 @@ struct WaitRow {
   bool operator==(const WaitRow&) const = default;
 };
 
+// How the first rank of a pipeline stage spends the step, by what runs: a pass from the start of its first kernel to the
+// end of its last, communication in between included. All sum to the step.
+struct PassShare {
+  int count = 0;
+  double seconds = 0;
+
+  bool operator==(const PassShare&) const = default;
+};
+struct PassRow {
+  int stage = 0, rank = 0;                                          // pipeline rank; lowest real rank of its kind
+  PassShare forward, backward, input_gradient, weight_gradient;     // by themselves
+  PassShare pair;                                                   // overlapped, one under the other
+  double optimizer_s = 0;  // before the first and after the last pass, while something computes or moves: gradients,
+                           // their norm, the optimizer, parameters
+  double bubble_s = 0;     // nothing of these
+
+  bool operator==(const PassRow&) const = default;
+};
+
+// The same step with `rates: speed_of_light`, beside a calibrated one.
+struct SpeedOfLight {
+  double step_time_s = 0;
+  std::vector<PassRow> passes;
+  std::map<std::string, double> phases;
+  double peak_memory_bytes = 0;
+};
+
 struct PathPart {
   std::string kind;       // compute | transfer | delay | other (a gap, which no engine leaves)
   std::string dimension;  // of a transfer, else "none"
@@ -206,6 +234,8 @@ struct Report {
   std::vector<LinkRow> links;            // busiest first
   std::vector<WaitRow> waits;            // by rank, the longest first
   std::map<std::string, double> phases;  // seconds of compute by phase, summed over ranks weighted by count / GPUs
+  std::vector<PassRow> passes;           // by stage
+  std::optional<SpeedOfLight> speed_of_light;  // where it was asked for
   CriticalPath critical_path;
   std::vector<OverlapRow> overlap;  // most communication first
   Roofline roofline;
@@ -241,6 +271,8 @@ void judge(Report& report, const std::map<std::string, double>& elasticities);
 // that lie closer, the highest and the lowest stay, so that peaks are never lost.
 std::vector<MemoryTimeline> memory_timeline(const StepGraph& graph, const Timeline& timeline, const std::vector<PassMemory>& passes,
                                             int most_points = 500);
+
+std::vector<PassRow> pass_rows(const StepGraph& graph, const Timeline& timeline, const std::vector<PassMemory>& passes);
 
 // Writers.
 std::string to_text(const Report& report);                     // fits 100 columns

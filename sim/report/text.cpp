@@ -101,7 +101,7 @@ std::string spaced(std::string section) {
 
 std::string to_text(const Report& report) {
   return what_does_not_fit(report) + wrap(report.verdict.text, page_width) + "\n\n" + title(report) + headline(report) +
-         spaced(ranks_section(report)) + phases(report) + spaced(resources_section(report)) +
+         spaced(ranks_section(report)) + spaced(passes_section(report)) + phases(report) + spaced(resources_section(report)) +
          spaced(collectives_section(report)) + spaced(overlap_section(report)) + spaced(waits_section(report)) +
          spaced(path_section(report)) + spaced(chains_section(report)) + spaced(links_section(report)) +
          spaced(memory_section(report)) + warnings(report) + inputs(report);

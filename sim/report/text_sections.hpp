@@ -8,6 +8,7 @@
 namespace stepsim {
 
 std::string ranks_section(const Report& report);      // how each kind of rank spends the step
+std::string passes_section(const Report& report);     // by what runs: passes alone, pairs, optimizer, bubble
 std::string resources_section(const Report& report);  // roofline, elasticity and path, a row a resource
 std::string collectives_section(const Report& report);
 std::string waits_section(const Report& report);  // who waits for whom

@@ -1,7 +1,10 @@
 // stepsim run: simulates one training step and reports.
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "sim/graph/dump.hpp"
+#include "sim/report/derived.hpp"
 #include "sim/report/trace.hpp"
 #include "sim/report/trace_ranks.hpp"
 #include "sim/verbs/arguments.hpp"
@@ -29,6 +32,19 @@ TraceOptions trace_options(const RankChoice& choice, const Simulation& done) {
   return options;
 }
 
+// Of a calibrated run. The passes are those that the plan names: `automatic` chooses anew, for the other rates.
+void add_speed_of_light(Report& report, Request request, Options options) {
+  request.overrides.emplace_back("plan.rates=speed_of_light");
+  options.elasticities = options.explain_folding = options.fitting_changes = false;
+  try {
+    const Report other = simulate(load(request), options).report;
+    const RankRow* fullest = fullest_rank(other);
+    report.speed_of_light = {other.step_time_s, other.passes, other.phases, fullest == nullptr ? 0 : fullest->peak_memory_bytes};
+  } catch (const InputError& error) {
+    report.warnings.push_back(fmt::format("not compared with rates: speed_of_light, which this plan refuses: {}", error.problems().front().reason));
+  }
+}
+
 int run(const Arguments& args, const std::string& program) {
   args.outputs.require_writable();
   require_pages(args.outputs);
@@ -36,12 +52,14 @@ int run(const Arguments& args, const std::string& program) {
   if (args.trace_ranks && !args.outputs.wants("--trace")) {
     throw InputError({{"", 0, "--trace-ranks", "chooses what --trace shows, which is not given"}});
   }
-  const Inputs inputs = load(args.inputs.complete(program));
+  const Request request = args.inputs.complete(program);
+  const Inputs inputs = load(request);
   require_ranks(trace_ranks, inputs.cluster.ranks(), inputs.plan.parallel.pipeline);
   Options options = args.engine.options();
   options.explain_folding = args.explain_folding;
   options.fitting_changes = true;
-  const Simulation done = simulate(inputs, options);
+  Simulation done = simulate(inputs, options);
+  if (inputs.plan.rates == Rates::calibrated) add_speed_of_light(done.report, request, options);
   args.outputs.write("--json", [&] { return to_json(done.report); });
   args.outputs.write("--csv", [&] { return to_csv(done.report); });
   args.outputs.write("--trace", [&] { return to_trace(done.graph, done.timeline, trace_options(trace_ranks, done)); });

@@ -26,6 +26,7 @@ Verb run_verb();
 Verb compare_verb();
 Verb check_verb();
 Verb memory_verb();
+Verb kernels_verb();
 Verb model_verb();
 Verb schedule_verb();
 Verb whatif_verb();

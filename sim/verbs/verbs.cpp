@@ -8,6 +8,7 @@ const std::vector<Verb>& verbs() {
       compare_verb(),
       check_verb(),
       memory_verb(),
+      kernels_verb(),
       model_verb(),
       schedule_verb(),
       whatif_verb(),

@@ -10,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 "$calibrate" "$STEPSIM_SOURCE_DIR/platforms/gpus" --check || fail "GPU files differ from the fit: run tools/calibrate"
 
 # A fit without the old section, from a copy that holds nothing but the files by hand and the measurements.
-cp -r "$STEPSIM_SOURCE_DIR/platforms/gpus" "$STEPSIM_SOURCE_DIR/platforms/measured" "$folder"
+cp -r "$STEPSIM_SOURCE_DIR"/platforms/. "$folder"
 for file in "$folder"/gpus/*.yaml; do
   sed -i '/^  # Everything below is written by tools\/calibrate/,$d' "$file"
 done

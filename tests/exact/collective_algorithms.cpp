@@ -177,6 +177,33 @@ TEST(Algorithms, MeasuredStepsOfANode) {
             microseconds(h800(), 64, Operation::all_gather, "ring", kMiB));
 }
 
+// With calibrated rates all-to-alls take longer than their bytes, in each detail and by the part that their wires reach;
+// others do not.
+TEST(Algorithms, AllToAllsLeaveWiresIdle) {
+  ClusterSpec cluster = h800();
+  cluster.gpu.calibrated.all_to_all = {.inside = 0.8, .between = 0.5};
+  const auto us = [&](int ranks, const char* algorithm, Detail detail, Operation operation = Operation::all_to_all) {
+    SingleCall call;
+    call.operation = operation;
+    call.members = first_members(cluster, ranks, 0);
+    call.algorithm = algorithm;
+    call.payload = 64 * kMiB;
+    call.detail = detail;
+    return run_single(cluster, call).seconds * 1e6;
+  };
+  const double node = 1e6 * 7 / 8 * 64 * kMiB / kNvlink, nics = 1e6 * 56 / 64 * 64 * kMiB / kNic;
+  for (const Detail detail : {Detail::formula, Detail::aggregate, Detail::flow}) {
+    cluster.gpu.rates = Rates::speed_of_light;
+    const double alone = us(8, "pairwise", detail), across = us(64, "rail_aligned", detail);
+    const double gather = us(8, "ring", detail, Operation::all_gather);
+    EXPECT_NEAR(alone, node, 0.02 * node) << to_text(detail);
+    cluster.gpu.rates = Rates::calibrated;
+    EXPECT_NEAR(us(8, "pairwise", detail) - alone, node / 0.8 - node, 1e-6 * node) << to_text(detail);
+    EXPECT_NEAR(us(64, "rail_aligned", detail) - across, nics / 0.5 - nics, 1e-6 * nics) << to_text(detail);
+    EXPECT_EQ(us(8, "ring", detail, Operation::all_gather), gather);
+  }
+}
+
 // A chain: V, and the chunk's way over the other n - 2 hops; n - 1 latencies. A GiB goes in 128 chunks.
 TEST(Algorithms, Broadcast) {
   EXPECT_NEAR(microseconds(star(64), 64, Operation::broadcast, "ring", kGiB), 1e6 * kGiB / 50e9 * (1 + 62.0 / 128) + 63,

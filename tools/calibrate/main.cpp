@@ -1,5 +1,5 @@
 // calibrate FOLDER [--check]: fits the calibrated rates of FOLDER/*.yaml to FOLDER/measured/*.csv and to
-// FOLDER/../measured/collectives.csv and writes them into the files, or says which files differ from the fit.
+// FOLDER/../measured/collectives.csv (all-to-alls on the clusters of FOLDER/..) and writes them into the files, or says which files differ from the fit.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -53,9 +53,9 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = argv[1];
   try {
     Gpus gpus = read_gpus(folder);
-    const std::vector<Measured> rows = read_measured(folder / "measured");
-    const Origins origins = calibrate(gpus, rows, read_memory(folder / "measured"),
-                                      read_calls(folder / ".." / "measured" / "collectives.csv"));
+    const std::filesystem::path platforms = folder / "..";
+    const Origins origins = calibrate(gpus, {read_kernels(folder / "measured"), read_memory(folder / "measured"),
+                                             read_calls(platforms / "measured" / "collectives.csv"), read_exchanges(platforms)});
     int stale = 0;
     for (const auto& [stem, of_gpu] : origins) {
       const std::filesystem::path file = folder / (stem + ".yaml");

@@ -141,7 +141,7 @@ std::vector<MeasuredCall> read_calls(const std::string& file) {
   return calls;
 }
 
-std::vector<Measured> read_measured(const std::string& folder) {
+std::vector<Measured> read_kernels(const std::string& folder) {
   std::vector<Measured> rows;
   for (const Line& line : lines(folder + "/gemm.csv")) rows.push_back(product(line));
   for (const Line& line : lines(folder + "/attention.csv")) rows.push_back(attention(line));

@@ -23,7 +23,7 @@ struct Measured {
 };
 
 // gemm.csv and attention.csv. Throws InputError where a line is not as its header says.
-std::vector<Measured> read_measured(const std::string& folder);
+std::vector<Measured> read_kernels(const std::string& folder);
 
 // An all-reduce of GPUs of one node, over a buffer.
 struct MeasuredCall {
@@ -31,10 +31,10 @@ struct MeasuredCall {
   double gpus = 0, bytes = 0, seconds = 0;
 };
 // All-reduces within a node of at least a KiB, with whatever algorithm the library chose, of a table as
-// `stepsim collective --measured` reads it. Throws as read_measured does.
+// `stepsim collective --measured` reads it. Throws as read_kernels does.
 std::vector<MeasuredCall> read_calls(const std::string& file);
 
-// memory.csv: GB/s of each named kernel, by GPU. Throws as read_measured does.
+// memory.csv: GB/s of each named kernel, by GPU. Throws as read_kernels does.
 std::map<std::string, std::map<std::string, double>> read_memory(const std::string& folder);
 
 }  // namespace stepsim

@@ -46,6 +46,10 @@ std::string section_of(const Gpu& gpu, const std::map<std::string, Origin>& orig
     text += comment(origins.at("node_steps"), 4) + fmt::format("    node_steps: {{step: {}, fill: {}, half: {:.0f}KiB}}\n", us(c.node_steps.step),
                                                                us(c.node_steps.fill), c.node_steps.half.value / 1024);
   }
+  if (origins.contains("all_to_all")) {
+    text += comment(origins.at("all_to_all"), 4) +
+            fmt::format("    all_to_all: {{inside: {:.6g}, between: {:.6g}}}\n", c.all_to_all.inside, c.all_to_all.between);
+  }
   text += "    gemm:\n" + gemm("bf16", c.bf16, origins.at("bf16"), false);
   if (fp8) text += gemm("fp8", c.fp8, origins.at("fp8"), false);
   text += "    grouped_gemm:\n" + gemm("bf16", c.grouped_bf16, origins.at("grouped bf16"), true);

@@ -193,6 +193,23 @@ void node_steps(Bench& bench, const std::vector<MeasuredCall>& calls) {
   }
 }
 
+// Which part of the wires all-to-alls reach; other GPUs of the chip have it with it.
+void all_to_alls(Bench& bench, const std::vector<MeasuredExchange>& exchanges) {
+  struct Chip {
+    Stems machines, gpus;
+  };
+  const std::vector<Chip> chips{{{"dgx-a100-80"}, {"a100-80-sxm", "a100-40-sxm", "v100-32-sxm"}},
+                                {{"h800", "dgx-h100", "hgx-h200"}, kHopper},
+                                {{"hgx-b200", "gb200-nvl72"}, {"b200", "gb200", "gb300"}}};
+  for (const auto& [machines, stems] : chips) {
+    const AllToAllFit fitted = fit_all_to_all(exchanges, machines);
+    for (const std::string& stem : stems) {
+      bench.of(stem).all_to_all = fitted.rates;
+      bench.origins[stem]["all_to_all"] = {joined(machines) + " (all-to-alls, dispatch, combine)", false, fitted.errors};
+    }
+  }
+}
+
 void ampere(Bench& bench) {
   dense(bench, "bf16", &C::bf16, kAmpere, true);
   grouped(bench, "grouped bf16", &C::grouped_bf16, kAmpere);
@@ -253,16 +270,16 @@ void volta(Bench& bench) {
 
 }  // namespace
 
-Origins calibrate(Gpus& gpus, const std::vector<Measured>& rows, const MeasuredMemory& memory,
-                  const std::vector<MeasuredCall>& calls) {
-  Bench bench(gpus, rows);
+Origins calibrate(Gpus& gpus, const Measurements& measured) {
+  Bench bench(gpus, measured.kernels);
   for (auto& [stem, gpu] : gpus) gpu.calibrated.memory_start = Seconds(kMemoryStart);
   ampere(bench);
   hopper(bench);
   blackwell(bench);
   volta(bench);
-  reductions(bench, memory);
-  node_steps(bench, calls);
+  reductions(bench, measured.memory);
+  node_steps(bench, measured.node_calls);
+  all_to_alls(bench, measured.exchanges);
   return bench.origins;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "exchanges.hpp"
 #include "fit.hpp"
 
 namespace stepsim {
@@ -17,8 +18,14 @@ struct Origin {
 using MeasuredMemory = std::map<std::string, std::map<std::string, double>>;  // [gpu][kernel] GB/s
 using Origins = std::map<std::string, std::map<std::string, Origin>>;  // [gpu][table]
 
+struct Measurements {
+  std::vector<Measured> kernels;
+  MeasuredMemory memory;
+  std::vector<MeasuredCall> node_calls;
+  std::vector<MeasuredExchange> exchanges;
+};
+
 // Fits and borrows every table. `gpus` has speed-of-light figures and power limits and gets the calibrated rates.
-Origins calibrate(Gpus& gpus, const std::vector<Measured>& rows, const MeasuredMemory& memory,
-                  const std::vector<MeasuredCall>& calls);
+Origins calibrate(Gpus& gpus, const Measurements& measured);
 
 }  // namespace stepsim

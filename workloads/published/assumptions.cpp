@@ -63,6 +63,8 @@ const std::vector<Assumption>& cost_elements() {
        {"cluster.gpu.spread=0"}},
       {"node-steps", "steps of collectives within a node as measured; instead: the wires' own latencies, 3.33 us a step",
        {"cluster.gpu.rates.calibrated.node_steps.step=3.33us", "cluster.gpu.rates.calibrated.node_steps.fill=0us"}},
+      {"all-to-all", "all-to-alls reach the measured part of the wires' rate; instead: all of it",
+       {"cluster.gpu.rates.calibrated.all_to_all.inside=1", "cluster.gpu.rates.calibrated.all_to_all.between=1"}},
       {"reduction", "norms, softmax and loss reach less of HBM's bandwidth than a plain pass (measured on the loss); instead: as much",
        {"cluster.gpu.rates.calibrated.reduction=1"}},
   };

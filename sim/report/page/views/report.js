@@ -62,7 +62,7 @@ export function report_sections(plan, level = 'h1') {
     head(report, level),
     judged && section('What would help', 'Each resource 10 % faster, estimated from simulating the step again with it 1 % faster.', help_chart(report)),
     plan.timeline && section('Timeline', null, timeline_chart(plan.timeline)),
-    section('Where the time goes', 'For each kind of rank; the parts add up to the step.', ranks_split(report), more('As a table', tables.ranks(report)), tables.waits(report)),
+    section('Where the time goes', 'For each kind of rank; the parts add up to the step.', ranks_split(report), more('As a table', tables.ranks(report)), tables.passes(report), tables.waits(report)),
     section('Roofline', 'A point for each rank and resource. On the roof a rank is limited by that resource alone; the distance below is what the step loses to order, overlap and waiting.', roofline_chart(report), tables.resources(report)),
     section('Critical path', 'The chain of events that made the step as long as it is, through ranks, streams and wires.', path_chart(report), tables.chains(report)),
     section('Collectives', null, tables.collectives(report), tables.overlap(report),

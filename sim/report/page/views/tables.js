@@ -40,6 +40,20 @@ export function ranks(report) {
       r.peak_memory_bytes > 0 ? bytes(r.peak_memory_bytes) : '–']));
 }
 
+export function passes(report) {
+  const kinds = [['forward', 'forward'], ['backward', 'backward'], ['input_gradient', 'input gradient'], ['weight_gradient', 'weight gradient'], ['pair', 'overlapped pairs']];
+  const rows = report.passes ?? [];
+  if (!rows.length) return null;
+  const other = report.speed_of_light;
+  const all = [...rows, ...(other?.passes ?? [])];
+  const shown = kinds.filter(([key]) => all.some((r) => r[key].seconds > 0));
+  const line = (name, r, step) => [name, ...shown.map(([key]) => `${seconds(r[key].seconds)}${r[key].count ? ` (${number(r[key].count)})` : ''}`), seconds(r.optimizer_s), seconds(r.bubble_s), seconds(step)];
+  const named = (rates, list, step) => list.map((r) => line(other ? `${r.stage}, ${rates}` : r.stage, r, step));
+  return long_table('What runs when on the first rank of each stage (how often): passes by themselves, overlapped pairs, the optimizer with its communication, nothing',
+    [['stage', other ? 'left' : undefined], ...shown.map(([, title]) => [title]), ['optimizer'], ['bubble'], ['step']],
+    [...named('calibrated', rows, report.step_time_s), ...(other ? named('speed of light', other.passes, other.step_time_s) : [])]);
+}
+
 export function waits(report) {
   const rows = [...(report.waits ?? [])].sort((a, b) => b.wait_s - a.wait_s);
   if (!rows.length) return null;
