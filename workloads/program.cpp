@@ -58,6 +58,7 @@ class ProgramBuilder {
     const auto& order = c_.schedule.order[rank_];
     std::size_t steps = 0;
     for (const Pass& pass : order) steps += steps_of(pass).size() + 2;  // a message in, one out
+    steps += 8 * static_cast<std::size_t>(c_.blocks.size() + 8);                              // gathers, reductions, the optimizer
     program_.ops.reserve(steps);
     planned_end_.reserve(steps);
     for (std::size_t i = 0; i < order.size(); ++i) {

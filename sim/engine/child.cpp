@@ -1,6 +1,7 @@
 #include "sim/engine/child.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,12 +9,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "sim/engine/engine.hpp"
 
@@ -113,6 +114,16 @@ std::function<std::string()> without_answer(const std::function<void()>& work) {
   };
 }
 
+// Waits until one of them has told how it went, or has ended.
+std::size_t first_with_news(const std::vector<std::pair<std::size_t, Child>>& children) {
+  std::vector<pollfd> ends;
+  for (const auto& [work, child] : children) ends.push_back({child.outcome, POLLIN, 0});
+  while (poll(ends.data(), ends.size(), -1) < 0) {
+    if (errno != EINTR) throw std::runtime_error(fmt::format("poll: {}", std::strerror(errno)));
+  }
+  return static_cast<std::size_t>(std::find_if(ends.begin(), ends.end(), [](const pollfd& end) { return end.revents != 0; }) - ends.begin());
+}
+
 }  // namespace
 
 void simulate_here_next() { next_is_here = is_child; }
@@ -123,19 +134,19 @@ std::string ask_child(const std::function<std::string()>& work) { return answer_
 void run_in_child(const std::function<void()>& work) { ask_child(without_answer(work)); }
 
 void run_in_children(const std::vector<std::function<void()>>& works, int at_once) {
-  std::deque<Child> running;
-  std::string failure(kOk);
-  const auto finish_first = [&] {
-    const std::string outcome = finish(running.front());
-    running.pop_front();
-    if (failure == kOk) failure = outcome;
+  std::vector<std::pair<std::size_t, Child>> running;  // by number of the work
+  std::vector<std::string> outcomes(works.size());
+  const auto finish_one = [&] {
+    const auto done = running.begin() + static_cast<std::ptrdiff_t>(first_with_news(running));
+    outcomes[done->first] = finish(done->second);
+    running.erase(done);
   };
-  for (const auto& work : works) {
-    if (static_cast<int>(running.size()) >= std::max(1, at_once)) finish_first();
-    running.push_back(start(without_answer(work)));
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (static_cast<int>(running.size()) >= std::max(1, at_once)) finish_one();
+    running.emplace_back(i, start(without_answer(works[i])));
   }
-  while (!running.empty()) finish_first();
-  answer_in(failure);
+  while (!running.empty()) finish_one();
+  for (const std::string& outcome : outcomes) answer_in(outcome);
 }
 
 }  // namespace stepsim

@@ -41,7 +41,8 @@ void run_in_child(const std::function<void()>& work);
 void simulate_here_next();
 bool simulates_here();  // whether that was said; asked, it holds no more
 
-// The same for several works, at most `at_once` at a time. Throws the first failure, after all have ended.
+// The same for several works, at most `at_once` at a time, the next as soon as any has ended. Throws the failure of the
+// first work that failed, after all have ended.
 void run_in_children(const std::vector<std::function<void()>>& works, int at_once);
 
 }  // namespace stepsim

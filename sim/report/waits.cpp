@@ -38,27 +38,30 @@ class SlowRanks {
     for (StepEvent event = chain_.predecessor({rank, op}); event.op >= 0; event = chain_.predecessor(path.back())) {
       event = chain_.latest_member(event);
       auto& known = known_[event.rank];
-      if (known.empty()) known.resize(program_of(graph_, event.rank).ops.size());
-      const Entry& entry = known[static_cast<std::size_t>(event.op)];
-      slow = entry.slow;
-      if (entry.known) break;
+      if (known.empty()) known.assign(program_of(graph_, event.rank).ops.size(), -1);
+      const std::int32_t entry = known[static_cast<std::size_t>(event.op)];
+      if (entry >= 0) {
+        slow = found_[static_cast<std::size_t>(entry)];
+        break;
+      }
       path.push_back(event);
-      slow = {};
     }
     for (std::size_t i = path.size(); i-- > 0;) {
       const StepEvent event = path[i];
       const double speed = speed_of(event);
       if (speed < 1 && speed <= slow.speed) slow = {static_cast<std::int32_t>(event.rank), speed};
-      known_[event.rank][static_cast<std::size_t>(event.op)] = {slow, true};
+      known_[event.rank][static_cast<std::size_t>(event.op)] = number_of(slow);
     }
     return slow;
   }
 
  private:
-  struct Entry {
-    Slow slow;
-    bool known = false;
-  };
+  // There are as many chains as events, and few answers: each is kept once.
+  std::int32_t number_of(const Slow& slow) {
+    const auto [it, fresh] = numbers_.try_emplace({slow.rank, slow.speed}, static_cast<std::int32_t>(found_.size()));
+    if (fresh) found_.push_back(slow);
+    return it->second;
+  }
 
   // The lowest while a compute op ran; 1 for others.
   double speed_of(StepEvent event) const {
@@ -78,7 +81,9 @@ class SlowRanks {
   const Timeline& timeline_;
   Chain chain_;
   bool any_ = false;
-  std::vector<std::vector<Entry>> known_;  // [rank][op]
+  std::vector<std::vector<std::int32_t>> known_;  // [rank][op] into found_, -1: not looked for yet
+  std::vector<Slow> found_;
+  std::map<std::pair<std::int32_t, double>, std::int32_t> numbers_;
 };
 
 class Blame {
