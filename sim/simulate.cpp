@@ -64,7 +64,7 @@ StepFacts facts_of(const Inputs& in, const Step& step, const StepGraph& graph) {
   facts.peak_flops_per_gpu = in.cluster.gpu.bf16_peak.value;
   facts.flops_convention =
       fmt::format("matmul FLOPs of forward + 2 x forward, causal attention (half the scores), over the BF16 data-sheet peak "
-                  "of {:.0f} TFLOP/s; HFU adds recompute",
+                  "of {:.0f} TFLOP/s; HFU adds what is computed again (recompute, flash attention's backward)",
                   in.cluster.gpu.bf16_peak.value / 1e12);
   facts.warnings = in.notes;
   std::vector<int> pipeline_ranks;

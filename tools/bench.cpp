@@ -4,9 +4,11 @@
 //   build/release/tools/bench --sweep [POINTS]   what a point of a sweep costs, and whether memory grows with their number
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +57,7 @@ Cost measure(const Case& row, const std::string& home) {
   return cost[0];
 }
 
-// A sweep of `points` points into a store in memory, in a child of its own.
+// A sweep into a store in a file, in a child of its own.
 struct SweepCost {
   double wall_s, cpu_s, own_rss_bytes, worker_rss_bytes, simulated;
 };
@@ -66,7 +68,9 @@ SweepCost measure(const Sweep& sweep) {
   SharedArray<SweepCost> cost(1);
   run_in_child([&] {
     const auto begin = std::chrono::steady_clock::now();
-    Store store(":memory:", Store::Use::write);
+    const std::string file = (std::filesystem::temp_directory_path() / fmt::format("stepsim-bench-{}.sqlite", getpid())).string();
+    std::filesystem::remove(file);
+    Store store(file, Store::Use::write);
     SweepOptions options;
     options.simulate.elasticities = false;
     options.workers = usable_cores();
@@ -78,6 +82,7 @@ SweepCost measure(const Sweep& sweep) {
     const double cpu = seconds_of(self.ru_utime) + seconds_of(self.ru_stime) + seconds_of(children.ru_utime) + seconds_of(children.ru_stime);
     cost[0] = {wall.count(), cpu, 1024.0 * static_cast<double>(self.ru_maxrss), 1024.0 * static_cast<double>(children.ru_maxrss),
                static_cast<double>(counts.simulated)};
+    std::filesystem::remove(file);
   });
   return cost[0];
 }

@@ -68,13 +68,29 @@ std::vector<std::string> shipped(const std::string& home, Document document) {
   return names;
 }
 
+namespace {
+
+// "plan.rates=calibrated" in the place of a name: the second of two settings behind one --set.
+bool is_setting(const std::string& value) {
+  const std::string key = value.substr(0, value.find('='));
+  const bool known = key.starts_with("plan.") || key.starts_with("cluster.") || key.starts_with("model.") || key.starts_with("scenario.");
+  return known && key.size() < value.size();
+}
+std::string setting_advice(const std::string& value) { return fmt::format("\"{}\" is a setting; write --set {}, each with a --set of its own", value, value); }
+
+}  // namespace
+
 std::optional<std::string> locate(const std::string& home, Document document, const std::string& value,
                                   const std::string& folder, std::string& reason) {
   std::error_code ignored;
   if (is_path(value)) {
     const std::string path = (fs::path(folder) / value).lexically_normal().string();
     if (fs::exists(path, ignored)) return path;
-    reason = fmt::format("there is no file {}", path);
+    reason = is_setting(value) ? setting_advice(value) : fmt::format("there is no file {}", path);
+    return std::nullopt;
+  }
+  if (is_setting(value)) {
+    reason = setting_advice(value);
     return std::nullopt;
   }
   const std::vector<std::string> names = shipped(home, document);
@@ -83,6 +99,7 @@ std::optional<std::string> locate(const std::string& home, Document document, co
   }
   const std::string near = nearest(value, names);
   reason = fmt::format("no {} \"{}\" is shipped; ", to_text(document), value);
+  if (fs::exists(fs::path(folder) / value, ignored)) reason += fmt::format("of the file or folder here write ./{}; ", value);
   if (!near.empty()) reason += fmt::format("did you mean {}? ", near);
   reason += names.empty() ? "none are; write a path" : fmt::format("one of {}, or a path", fmt::join(names, ", "));
   return std::nullopt;

@@ -121,6 +121,11 @@ ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vec
   read_memory(*f, plan.memory);
   read_rates(*f, plan.rates);
   f->finish();
+  const Parallel& p = plan.parallel;
+  if (p.zero >= 2 && !p.reduces_each_microbatch()) {
+    reading.notes.push_back(fmt::format("ZeRO-{} with a pipeline: gradients are reduced once, after the last microbatch, and kept whole until "
+                                        "then, as with ZeRO-1 (PyTorch's pipeline runtime does so)", p.zero));
+  }
   return plan;
 }
 

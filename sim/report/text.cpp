@@ -45,6 +45,8 @@ std::string headline(const Report& report) {
   if (report.facts.peak_flops_per_gpu > 0) {
     text += fact("MFU, HFU", fmt::format("{}, {}", percent_text(model_utilisation(report)),
                                          percent_text(hardware_utilisation(report))));
+    text += fact("TFLOP/s/GPU", fmt::format("{:.4g} of the model, {:.4g} of the hardware", model_utilisation(report) * report.facts.peak_flops_per_gpu / 1e12,
+                                            hardware_utilisation(report) * report.facts.peak_flops_per_gpu / 1e12));
     text += fact("  counted as", report.facts.flops_convention);
   }
   return text + "\n";

@@ -18,9 +18,9 @@ struct PassColumn {
 };
 constexpr PassColumn kColumns[] = {{"forward", &PassRow::forward, nullptr},
                                    {"backward", &PassRow::backward, nullptr},
-                                   {"input grad", &PassRow::input_gradient, nullptr},
-                                   {"weight grad", &PassRow::weight_gradient, nullptr},
-                                   {"F&B pairs", &PassRow::pair, nullptr},
+                                   {"input", &PassRow::input_gradient, nullptr},
+                                   {"weight", &PassRow::weight_gradient, nullptr},
+                                   {"pairs", &PassRow::pair, nullptr},
                                    {"optimizer", nullptr, &PassRow::optimizer_s},
                                    {"bubble", nullptr, &PassRow::bubble_s}};
 
@@ -48,7 +48,7 @@ std::string passes_section(const Report& report) {
     shown.push_back(column);
     titles.push_back({column.name});
   }
-  titles.insert(titles.end(), {{"step"}, {"peak memory"}});
+  titles.insert(titles.end(), {{"step"}, {"memory"}});
   Table table(titles);
   const auto row = [&](const std::string& rates, const std::vector<PassRow>& rows, double step, double memory) {
     std::vector<std::string> cells{rates};
@@ -65,11 +65,13 @@ std::string passes_section(const Report& report) {
   std::vector<std::string> counts{"passes"};
   for (const PassColumn& column : shown) {
     const double count = mean_of(column, report.passes).count;
-    counts.push_back(column.share == nullptr ? "" : fmt::format("{:.4g}", count));
+    counts.push_back(column.share == nullptr ? "" : fmt::format("{:.3g}", count));
   }
   counts.insert(counts.end(), {"", ""});
   table.row(std::move(counts));
-  return "What runs when (mean of the stages' first ranks; communication within a pass included)\n" + table.text();
+  return "What runs when: passes alone, forward and backward overlapped (pairs), optimizer, nothing (mean of\n"
+         "the stages; input, weight: backward in two parts; with the communication within a pass)\n" +
+         table.text();
 }
 
 }  // namespace stepsim

@@ -7,6 +7,7 @@
 #include "sim/cluster/glob.hpp"
 #include "sim/validate/run_inputs.hpp"
 #include "sim/validate/simulate_runs.hpp"
+#include "sim/validate/write_inputs.hpp"
 #include "workloads/published/run.hpp"
 
 namespace stepsim {
@@ -120,6 +121,7 @@ Validation validate(const ValidationRequest& request) {
       row.result.gpu = inputs ? inputs->cluster.gpu.name : row.result.run.gpu;
       row.result.problems = row.translation.problems;
       if (inputs) sound.push_back(i);
+      if (inputs && !request.write.empty()) write_inputs(request.write, row.result.run, row.translation, *inputs);
     }
     row.result.assumptions = row.translation.assumptions;
     row.result.not_understood = row.translation.not_understood;

@@ -75,6 +75,7 @@ struct ValidationRequest {
   std::vector<std::string> filters;        // "family=BigScience*", "gpu=*H100*", "id=...": all must fit
   std::vector<std::string> overrides;      // "plan.rates=speed_of_light", of model, plan and cluster
   int jobs = 0;                            // 0: as many as there are cores
+  std::string write;                       // a folder for the inputs that rows became (write_inputs.hpp); empty: none
 };
 
 // Throws InputError for a file that is no table of runs, filters that name no column or fit no row, and overrides that
@@ -98,5 +99,6 @@ std::string to_text(const Validation& validation, int worst);  // fits 100 colum
 std::string scoreboard(const Validation& validation);          // families and all, nothing else
 std::string to_json(const Validation& validation);             // schema stepsim.validation/1
 std::string to_csv(const Validation& validation);              // a row a run
+std::string to_html(const Validation& validation);             // a page, where pages are built (sim/report/page.hpp)
 
 }  // namespace stepsim

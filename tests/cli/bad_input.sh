@@ -35,6 +35,7 @@ refused "both at once" "parallel.expert" run deepseek-v3-1f1b --set plan.paralle
 grep -qF "parallel.pipeline" err || { echo "both at once: the other one is missing"; ((++failures)); }
 refused "unknown key" "plan.nonsense" run deepseek-v3-1f1b --set plan.nonsense=1
 refused "unknown document" "plans" run deepseek-v3-1f1b --set plans.schedule=1f1b
+refused "two settings behind one --set" "each with a --set of its own" run --model gpt-3-175b --set model.layers=4 plan.rates=calibrated
 refused "unknown schedule" "1f1b" run deepseek-v3-1f1b --set plan.schedule=1f1
 
 cluster=$STEPSIM_SOURCE_DIR/platforms/h800-256x8.yaml

@@ -42,8 +42,9 @@ rows=$(grep -vc '^#' "$STEPSIM_SOURCE_DIR/platforms/measured/collectives.csv")
 # 8 x H800 with NVLS: the GPU's file says 215 GB/s, so a peak of 8 GiB (69.9 ms) deviates by its steps alone:
 # 14 x 2.1 us + 2 x 35 us x 8192 / (8192 + 16) = 99.3 us.
 grep '^h800,.*,8,8,all_reduce,nvls,' all.csv | awk -F, '{exit !($12 < -0.0013 && $12 > -0.0015)}' || fail "nvls: $(grep nvls all.csv)"
-# EP8 dispatch: 7/8 of the copies leave a GPU at 160 GB/s, which counts 8/7 x 160 = 182.9 GB/s, for 153 measured.
-grep '^h800,.*,8,8,dispatch,.*,153,' all.csv | head -1 | awk -F, '{exit !($11 > 182 && $11 < 183)}' || fail "EP8: $(grep ',8,8,dispatch' all.csv)"
+# EP8 dispatch: 7/8 of the copies leave a GPU at 160 GB/s, of which all-to-alls reach 0.85 inside a node: 8/7 x 136 =
+# 155.4 GB/s counted, for 153 measured.
+grep '^h800,.*,8,8,dispatch,.*,153,' all.csv | head -1 | awk -F, '{exit !($11 > 154.5 && $11 < 155.5)}' || fail "EP8: $(grep ',8,8,dispatch' all.csv)"
 head -9 "$STEPSIM_SOURCE_DIR/platforms/measured/collectives.csv" | grep '^#' >mine.csv
 {
   grep '^machine,' "$STEPSIM_SOURCE_DIR/platforms/measured/collectives.csv"

@@ -29,8 +29,9 @@ printf '%s\n' 'name: points' 'experiment: gpt-3-175b-pipeline' \
 printf '%s\n' 'runs: 12' 'seed: 1' 'stragglers: {count: [0, 2], speed: [0.5, 0.9]}' 'links: [{match: "nic*_up", count: [0, 2], scale: [0.2, 1]}]' >days.yaml
 "$STEPSIM" stress gpt-3-175b-pipeline --set cluster.nodes=2 --set model.layers=4 --set plan.parallel.pipeline=2 --set plan.batch.global_sequences=8 \
   --spec days.yaml --html days.html >out 2>err || fail "stress: exit $?: $(cat err)"
+"$STEPSIM" validate "$STEPSIM_SOURCE_DIR/workloads/runs/published.csv" --filter 'family=Sim*' --html runs.html >out 2>err || fail "validate: exit $?: $(cat err)"
 # Nothing of the page names a place to load from; licences and namespaces of the bundled library may name their home.
-grep -oE '(src|href)="[^"]*"' page.html both.html points.html days.html && fail "the page loads something"
+grep -oE '(src|href)="[^"]*"' page.html both.html points.html days.html runs.html && fail "the page loads something"
 "$STEPSIM" run deepseek-v3-dualpipe --html - --json - >out 2>err && fail "two outputs on standard output"
 ((failures == 0)) || exit 1
 
@@ -42,4 +43,5 @@ node "$STEPSIM_SOURCE_DIR/tests/page/look.mjs" "$modules" "$chromium" page.html 
 node "$STEPSIM_SOURCE_DIR/tests/page/look.mjs" "$modules" "$chromium" both.html wide || fail "both.html"
 node "$STEPSIM_SOURCE_DIR/tests/page/look.mjs" "$modules" "$chromium" points.html results || fail "points.html"
 node "$STEPSIM_SOURCE_DIR/tests/page/look.mjs" "$modules" "$chromium" days.html stress || fail "days.html"
+node "$STEPSIM_SOURCE_DIR/tests/page/look.mjs" "$modules" "$chromium" runs.html validation || fail "runs.html"
 exit $((failures > 0))

@@ -1,6 +1,6 @@
 // Opens an HTML report in headless Chromium and fails on anything that a reader would trip over.
-//   node look.mjs NODE_MODULES CHROMIUM PAGE.html all|wide|results|stress [SCREENSHOT_PREFIX]
-// wide: at one width, light, only; results, stress: a page of a store or of drawn scenarios, which has no timeline
+//   node look.mjs NODE_MODULES CHROMIUM PAGE.html all|wide|results|stress|validation [SCREENSHOT_PREFIX]
+// wide: at one width, light, only; results, stress, validation: a page of a store, of drawn scenarios or of published runs, which has no timeline
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -46,12 +46,12 @@ const picture = (page, selector) => page.$eval(selector, (box) => {
 async function look(width, height, scheme) {
   const { page, what, close } = await open(width, height, scheme);
   const verdict = await page.$eval('h1', (h) => ({ text: h.textContent, top: h.getBoundingClientRect().bottom, size: parseFloat(getComputedStyle(h).fontSize) }));
-  expect(/bound|Winner|Not judged|Best|of the runs|suffers least/.test(verdict.text), `${what}: the title says no verdict: ${verdict.text}`);
+  expect(/bound|Winner|Not judged|Best|of the runs|suffers least|Off by/.test(verdict.text), `${what}: the title says no verdict: ${verdict.text}`);
   expect(verdict.top < height / 2 && verdict.size >= 24, `${what}: the verdict is not what one sees first`);
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   expect(overflow <= 0, `${what}: ${overflow} px wider than the screen`);
   const charts = await page.$$eval('.chart', (all) => all.map((c, i) => { c.id = `chart-${i}`; return c.getAttribute('aria-label'); }));
-  expect(charts.length >= ({ results: 1, stress: 2 }[extent] ?? 5), `${what}: only ${charts.length} charts`);
+  expect(charts.length >= ({ results: 1, stress: 2, validation: 1 }[extent] ?? 5), `${what}: only ${charts.length} charts`);
   for (let i = 0; i < charts.length; i += 1) {
     const { colors } = await picture(page, `#chart-${i}`);
     expect(colors >= 3, `${what}: "${charts[i].slice(0, 40)}" is blank (${colors} colours)`);
@@ -113,7 +113,7 @@ async function try_timeline(page, what) {
 }
 
 const { page, what, close } = await look(1440, 900, 'light');
-if (!['results', 'stress'].includes(extent)) await try_timeline(page, what);
+if (!['results', 'stress', 'validation'].includes(extent)) await try_timeline(page, what);
 const tabs = await page.$$('.tabs button');
 for (const tab of tabs.slice(0, 3)) {
   await tab.click();

@@ -5,9 +5,10 @@ import { compare_view } from './views/compare.js';
 import { report_view } from './views/report.js';
 import { results_view } from './views/results.js';
 import { stress_view } from './views/stress.js';
+import { validation_view } from './views/validation.js';
 
 // Each puts its elements into the page.
-const views = { report: report_view, compare: compare_view, results: results_view, stress: stress_view };
+const views = { report: report_view, compare: compare_view, results: results_view, stress: stress_view, validation: validation_view };
 
 const page = document.getElementById('page');
 const data = JSON.parse(document.getElementById('data').textContent);
