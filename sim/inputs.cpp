@@ -1,5 +1,7 @@
 #include "sim/inputs.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -112,7 +114,7 @@ Inputs read_inputs(const Request& request, PlanSource& source, InputCache* cache
   const Overrides overrides = split_overrides(reading, request.overrides);
   const Experiment parts = parts_of(reading, request);
   in.overrides = request.overrides;
-  for (const auto& [what, path] : {std::pair("model", parts.model), std::pair("cluster", parts.cluster),
+  for (const auto& [what, path] : {std::pair("model", parts.model.empty() ? parts.model : model_file(parts.model)), std::pair("cluster", parts.cluster),
                                    std::pair("plan", parts.plan), std::pair("scenario", parts.scenario)}) {
     if (!path.empty()) in.files.emplace_back(what, path);
   }
@@ -163,6 +165,12 @@ Inputs load(const Request& request, InputCache* cache) {
     reading.throw_if_any();
   }
   in.plan = resolve(in.plan, in.cluster);
+  const Precisions& precision = in.plan.precision;
+  const Gpu& gpu = in.cluster.gpu;
+  const bool fp8 = precision.linear == Precision::fp8 || precision.attention == Precision::fp8 || precision.head == Precision::fp8;
+  if (fp8 && gpu.fp8_peak == gpu.bf16_peak) {
+    in.notes.push_back(fmt::format("plan: products in FP8 on {}, which has no FP8 units: they take as long as in BF16", gpu.name));
+  }
   return in;
 }
 

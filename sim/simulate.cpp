@@ -19,7 +19,7 @@
 namespace stepsim {
 namespace {
 
-constexpr double kFaster = 1.01;
+constexpr double kFaster = 1.01, kMuchFaster = 1.1;
 
 std::string parallelism_of(const ParallelPlan& plan) {
   const Parallel& p = plan.parallel;
@@ -157,7 +157,9 @@ ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double
   return cluster;
 }
 
-std::map<std::string, double> measure_elasticities(const Inputs& inputs, const Options& options, double step_time) {
+namespace {
+
+std::map<std::string, double> elasticities_at(const Inputs& inputs, const Options& options, double step_time, double factor) {
   std::vector<std::string> resources = {"compute", "hbm"};
   resources.insert(resources.end(), inputs.cluster.tiers.begin(), inputs.cluster.tiers.end());
   resources.push_back("latency");
@@ -166,7 +168,7 @@ std::map<std::string, double> measure_elasticities(const Inputs& inputs, const O
   for (std::size_t i = 0; i < resources.size(); ++i) {
     works.push_back([&, i] {
       simulate_here_next();
-      const ClusterSpec faster = with_faster(inputs.cluster, resources[i], kFaster);
+      const ClusterSpec faster = with_faster(inputs.cluster, resources[i], factor);
       Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.planned_on);
       times[i] = make_engine(options.engine)->run(folded(std::move(step.graph), options.fold)).end;
     });
@@ -174,9 +176,33 @@ std::map<std::string, double> measure_elasticities(const Inputs& inputs, const O
   run_in_children(works, options.jobs);
   std::map<std::string, double> elasticities;
   for (std::size_t i = 0; i < resources.size(); ++i) {
-    elasticities[resources[i]] = -std::log(times[i] / step_time) / std::log(kFaster);
+    elasticities[resources[i]] = -std::log(times[i] / step_time) / std::log(factor);
   }
   return elasticities;
+}
+
+// Everything faster by a factor makes a step faster by it: elasticities sum to 1, but for what is not scaled. Where events
+// change their order the step jumps, and a small change says little about a large one.
+bool jumps(const std::map<std::string, double>& elasticities) {
+  double sum = 0;
+  bool negative = false;
+  for (const auto& [resource, value] : elasticities) {
+    sum += value;
+    negative = negative || value < -0.02;
+  }
+  return negative || std::abs(sum - 1) > 0.15;
+}
+
+}  // namespace
+
+std::map<std::string, double> measure_elasticities(const Inputs& inputs, const Options& options, double step_time, std::vector<std::string>* warnings) {
+  const std::map<std::string, double> small = elasticities_at(inputs, options, step_time, kFaster);
+  if (!jumps(small)) return small;
+  if (warnings != nullptr) {
+    warnings->emplace_back("events change their order when resources become 1 % faster, so that the step jumps: elasticities are measured with "
+                           "10 % instead");
+  }
+  return elasticities_at(inputs, options, step_time, kMuchFaster);
 }
 
 Simulation simulate(const Inputs& given, const Options& options) {
@@ -202,7 +228,7 @@ Simulation simulate(const Inputs& given, const Options& options) {
   if (options.fitting_changes && !fits_in_memory(out.report)) {
     out.report.fitting_changes = fitting_changes(inputs.model, inputs.cluster, inputs.plan);
   }
-  judge(out.report, options.elasticities ? measure_elasticities(inputs, options, out.timeline.end)
+  judge(out.report, options.elasticities ? measure_elasticities(inputs, options, out.timeline.end, &out.report.warnings)
                                          : std::map<std::string, double>{});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   out.report.engine = {options.engine, out.report.inputs.detail, options.fold && folds_exactly, out.graph.ranks.size(), out.timeline.events,

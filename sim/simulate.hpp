@@ -44,7 +44,8 @@ Simulation simulate(const Inputs& inputs, const Options& options);
 std::optional<Report> brief_report(const Inputs& inputs, const Options& options, double limit_s);
 
 // What a resource that is faster by 1 % saves: "compute", "hbm", each wire, "latency" -> -(dT/T)/(dx/x).
-std::map<std::string, double> measure_elasticities(const Inputs& inputs, const Options& options, double step_time);
+std::map<std::string, double> measure_elasticities(const Inputs& inputs, const Options& options, double step_time,
+                                                   std::vector<std::string>* warnings = nullptr);
 
 // The cluster with a resource ("compute", "hbm", a tier's name, "latency") `factor` times as fast.
 ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double factor);

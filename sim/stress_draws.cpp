@@ -52,10 +52,13 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
+// Not those of hosts that the job has no GPU on.
 std::vector<std::string> matches(const ClusterSpec& cluster, const std::string& pattern) {
+  const std::vector<bool> within = links_within_reach(cluster);
+  const auto& links = cluster.platform->links();
   std::vector<std::string> names;
-  for (const PlatformLink& link : cluster.platform->links()) {
-    if (glob_matches(pattern, link.name)) names.push_back(link.name);
+  for (std::size_t l = 0; l < links.size(); ++l) {
+    if (within[l] && glob_matches(pattern, links[l].name)) names.push_back(links[l].name);
   }
   return names;
 }

@@ -7,6 +7,8 @@
 
 #include "sim/collective/algorithm.hpp"
 #include "workloads/check_parts.hpp"
+#include "workloads/plan_schedule.hpp"
+#include "workloads/replicas.hpp"
 #include "workloads/schedule.hpp"
 
 namespace stepsim {
@@ -134,8 +136,20 @@ void check_groups(Check& check, const Grid& grid) {
   }
   if (check.model.tied_embeddings && p.pipeline > 1)
     check_shapes(check, {{0, check.cluster.ranks() - 1}}, "tied embedding", {kReduce});
-  if (p.zero_group != 0) return;
   const std::initializer_list<Choice> whole{kReduce}, sharded{kGather, kScatter};
+  if (p.zero_group != 0) {
+    if (!check.problems.empty()) return;  // what is cut has to be sound
+    const ParallelPlan plan = resolve(check.plan, check.cluster);
+    const int copies = copies_of(plan);
+    const auto check_states = [&](const RankLists& lists, const char* what) {
+      const auto length = static_cast<std::size_t>(shard_degree(plan, check.cluster, lists));
+      check_shapes(check, cut(lists, length, false), what, sharded);
+      check_shapes(check, cut(lists, length, true), what, whole);
+    };
+    check_states(dense_lists(grid, copies), "data-parallel shard");
+    if (experts) check_states(expert_lists(grid, copies), "expert-data shard");
+    return;
+  }
   check_shapes(check, groups_by(grid, dense_replicas_key), "data-parallel", p.zero == 0 ? whole : sharded);
   if (experts) {
     check_shapes(check, groups_by(grid, expert_replicas_key), "expert-data", p.zero == 0 ? whole : sharded);

@@ -199,10 +199,14 @@ ModelSpec read_yaml(Fields& f) {
 
 }  // namespace
 
-ModelSpec read_model(Reading& reading, const std::string& named, const std::vector<Override>& overrides) {
+std::string model_file(const std::string& named) {
   std::error_code ignored;
-  const std::filesystem::path inside = std::filesystem::path(named) / "config.json";  // a checkpoint's folder
-  const std::string path = std::filesystem::exists(inside, ignored) ? inside.string() : named;
+  const std::filesystem::path inside = std::filesystem::path(named) / "config.json";
+  return std::filesystem::exists(inside, ignored) ? inside.string() : named;
+}
+
+ModelSpec read_model(Reading& reading, const std::string& named, const std::vector<Override>& overrides) {
+  const std::string path = model_file(named);
   std::optional<Fields> f = open_document(reading, path, overrides);
   if (!f) return {};
   const std::size_t before = reading.problems.size();

@@ -129,5 +129,7 @@ ModelSpec read_model(Reading& reading, const std::string& path, const std::vecto
 
 // The model's YAML: keys that have their default are left out. Reading it gives the model back.
 std::string to_yaml(const ModelSpec& model);
+// The file that is read for a model: the config.json of a checkpoint's folder, else what is named.
+std::string model_file(const std::string& named);
 
 }  // namespace stepsim

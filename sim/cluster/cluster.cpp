@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "sim/cluster/cluster_parts.hpp"
 #include "sim/cluster/uplinks.hpp"
@@ -112,6 +113,14 @@ ClusterSpec read_cluster(Reading& reading, const std::string& path, std::vector<
   cluster.speed.assign(static_cast<std::size_t>(cluster.ranks()), 1.0);
   if (have_routes(*document, cluster)) find_owners(cluster);
   return cluster;
+}
+
+std::vector<bool> links_within_reach(const ClusterSpec& cluster) {
+  std::set<HostId> hosts(cluster.nvlink_hosts.begin(), cluster.nvlink_hosts.end());
+  hosts.insert(cluster.nic_hosts.begin(), cluster.nic_hosts.end());
+  std::vector<bool> within;
+  for (const PlatformLink& link : cluster.platform->links()) within.push_back(link.owner < 0 || hosts.contains(link.owner));
+  return within;
 }
 
 }  // namespace stepsim

@@ -86,4 +86,8 @@ Seconds route_latency(const ClusterSpec& cluster, const std::vector<LinkId>& rou
 ClusterSpec read_cluster(Reading& reading, const std::string& path, std::vector<Override> overrides, Rates rates,
                          const std::string& shipped = "");
 
+// [link] whether the cluster's ranks may use it: all but the private links of hosts that no rank has (nodes of a platform
+// that the cluster takes only a part of).
+std::vector<bool> links_within_reach(const ClusterSpec& cluster);
+
 }  // namespace stepsim

@@ -128,9 +128,10 @@ class Application {
 
   void match_links() {
     const auto& links = cluster_.platform->links();
+    const std::vector<bool> within = scenario_.links.empty() ? std::vector<bool>() : links_within_reach(cluster_);
     for (std::size_t i = 0; i < scenario_.links.size(); ++i) {
       const LinkFault& fault = scenario_.links[i];
-      bool matched = false;
+      bool matched = false, felt = false;
       for (std::size_t link = 0; link < links.size(); ++link) {
         if (!glob_matches(fault.match, links[link].name)) continue;
         if (!matched && fault.failover && cluster_.link_tier[link] == 0) {
@@ -139,7 +140,11 @@ class Application {
                               links[link].name, cluster_.tiers[0]));
         }
         matched = true;
+        felt = felt || within[link];
         faults_[static_cast<LinkId>(link)].push_back(&fault);
+      }
+      if (matched && !felt) {
+        reading_.notes.push_back(fmt::format("links[{}]: '{}' matches only links of nodes that the job's {} do not include", i, fault.match, cluster_.nodes));
       }
       if (matched) continue;
       problem(fmt::format("scenario.links[{}].match", i),

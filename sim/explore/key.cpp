@@ -42,7 +42,8 @@ class Hash {
 
 std::string contents_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return "";
+  std::error_code ignored;
+  if (!file || !std::filesystem::is_regular_file(path, ignored)) return "";
   std::string contents(static_cast<std::size_t>(file.tellg()), '\0');
   file.seekg(0).read(contents.data(), static_cast<std::streamsize>(contents.size()));
   return contents;

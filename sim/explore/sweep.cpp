@@ -65,7 +65,7 @@ class Run {
       ++counts_.known;
       return;
     }
-    if (e.row.ending == Ending::failed) ++counts_.failed;
+    if (e.row.ending == Ending::failed && counts_.failed++ == 0) counts_.first_failure = e.row.error;
     if (e.row.ending == Ending::refused) {
       if (counts_.refused++ == 0) counts_.first_refusal = e.row.error;
     }

@@ -31,7 +31,7 @@ struct SweepCounts {
   std::int64_t simulated = 0;  // now
   std::int64_t known = 0;      // were in the store, or stand more than once in the sweep
   std::int64_t refused = 0, failed = 0;
-  std::string first_refusal;
+  std::string first_refusal, first_failure;
 };
 
 // Points known to the store are not simulated again; each of the others is in it as soon as it is done.

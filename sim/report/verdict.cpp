@@ -15,9 +15,10 @@ bool is_compute(const std::string& resource) {
   return resource == "compute" || resource == "hbm";
 }
 
-// Both sides of the question, and the largest resource of each.
+// Both sides of the question, and the largest resource of each. What makes a step longer when it is faster takes nothing
+// from what others would save.
 struct Sides {
-  double compute = 0, communication = 0;  // sums of elasticities
+  double compute = 0, communication = 0;  // sums of elasticities above 0
   const Elasticity* largest_compute = nullptr;
   const Elasticity* largest_communication = nullptr;
 };
@@ -26,7 +27,7 @@ Sides weigh(const std::vector<Elasticity>& elasticities) {
   Sides sides;
   for (const Elasticity& e : elasticities) {
     const bool compute = is_compute(e.resource);
-    (compute ? sides.compute : sides.communication) += e.value;
+    (compute ? sides.compute : sides.communication) += std::max(0.0, e.value);
     const Elasticity*& largest = compute ? sides.largest_compute : sides.largest_communication;
     if (largest == nullptr || e.value > largest->value) largest = &e;
   }

@@ -10,12 +10,12 @@ const CLI::Validator kPath([](std::string& path) { return path.empty() ? "needs 
 
 }  // namespace
 
-void InputArguments::declare(CLI::App& verb, const std::string& positional) {
+void InputArguments::declare(CLI::App& verb, const std::string& positional, bool scenario) {
   verb.add_option(positional, request.experiment, "an experiment's YAML, or a shipped name (stepsim list experiments)");
   verb.add_option("--model", request.model, "a model: path or shipped name");
   verb.add_option("--cluster", request.cluster, "a cluster: path or shipped name");
   verb.add_option("--plan", request.plan, "a plan: path or shipped name");
-  verb.add_option("--scenario", request.scenario, "stragglers and slow links: path or shipped name");
+  if (scenario) verb.add_option("--scenario", request.scenario, "stragglers and slow links: path or shipped name");
   declare_set(verb);
 }
 

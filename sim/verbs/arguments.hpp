@@ -14,7 +14,7 @@ namespace stepsim {
 struct InputArguments {
   Request request;
 
-  void declare(CLI::App& verb, const std::string& positional = "experiment");
+  void declare(CLI::App& verb, const std::string& positional = "experiment", bool scenario = true);
   void declare_set(CLI::App& verb);  // only --set
   // With the folder of the shipped files found.
   Request complete(const std::string& program) const;

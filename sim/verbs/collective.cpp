@@ -172,6 +172,7 @@ std::string text_of(const Outcome& o) {
                {"bound by", true}, {o.versus + " us"}, {"deviation"}};
   Table table(columns);
   const double factor = bus_factor(o.operation, o.ranks);
+  const bool overfull = std::any_of(o.rows.begin(), o.rows.end(), [](const Row& row) { return row.result.floor_seconds > 1.001 * row.result.seconds; });
   for (const Row& row : o.rows) {
     const SingleResult& r = row.result;
     std::vector<std::string> cells = {fmt::format("{:.0f}", row.size), fmt::format("{:.0f}", row.count)};
@@ -188,7 +189,8 @@ std::string text_of(const Outcome& o) {
                      o.ranks, o.cluster, o.detail) +
          table.text() +
          "bound by: the wire whose busiest link takes longest, and that link's share of the time;\n"
-         "latency where it is less than half\n";
+         "latency where it is less than half\n" +
+         (overfull ? "more than 100 %: the closed form does not see that calls share links, which could not carry it; detail aggregate does\n" : "");
 }
 
 std::string csv_of(const Outcome& o) {

@@ -23,7 +23,7 @@ int run(const Arguments& args, const std::string& program) {
 
 std::function<int()> declare(CLI::App& verb, const std::string& program) {
   const auto args = std::make_shared<Arguments>();
-  args->inputs.declare(verb);
+  args->inputs.declare(verb, "experiment", false);
   args->outputs.declare(verb, "--json", "write them as JSON to this file (-: standard output)");
   args->outputs.declare(verb, "--csv", "write a row a kernel as CSV");
   return [args, program] { return run(*args, program); };

@@ -24,7 +24,7 @@ int run(const Arguments& args, const std::string& program) {
 
 std::function<int()> declare(CLI::App& verb, const std::string& program) {
   const auto args = std::make_shared<Arguments>();
-  args->inputs.declare(verb);
+  args->inputs.declare(verb, "experiment", false);
   args->outputs.declare(verb, "--json", "write it as JSON to this file (-: standard output)");
   args->outputs.declare(verb, "--csv", "write a row a pipeline rank as CSV");
   return [args, program] { return run(*args, program); };

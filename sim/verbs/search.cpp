@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <cmath>
+
 #include "sim/explore/evaluator.hpp"
 #include "sim/explore/search_text.hpp"
 #include "sim/explore/workers.hpp"
@@ -71,6 +73,7 @@ std::string command_of(const Request& request) {
 
 int run(const Arguments& args, const std::string& program) {
   args.outputs.require_writable();
+  if (!std::isfinite(args.minutes)) throw InputError({{"", 0, "--minutes", "is no number"}});
   const Request own = args.inputs.complete(program);
   InputCache cache;
   const SearchSpace space(own, args.vary, cache);
@@ -85,6 +88,11 @@ int run(const Arguments& args, const std::string& program) {
   require_objective(objective, space);
   return with_store(args.store.empty() ? ":memory:" : args.store, Store::Use::write, [&](Store& store) {
     const SearchResult result = search(space, own, store, options);
+    if (result.best.empty() && result.left > 0) {
+      throw InputError({{"", 0, "--minutes", fmt::format("time was over before a plan was found that runs and fits: {:.0f} of {:.0f} combinations were left "
+                                                         "({:.0f} cannot run, {:.0f} do not fit in memory, {:.0f} failed); give it more",
+                                                         static_cast<double>(result.left), result.combinations, result.illegal, result.too_large, result.failed)}});
+    }
     if (result.best.empty()) {
       throw InputError({{"", 0, "search", fmt::format("no plan of {:.0f} combinations can run and fits: {:.0f} cannot run, {:.0f} "
                                                       "do not fit in memory, {:.0f} failed",

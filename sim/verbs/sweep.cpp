@@ -141,7 +141,10 @@ int run(const Arguments& args, const std::string& program) {
     if (counts.points > 0 && counts.refused == counts.points) {
       throw InputError({{args.spec, 0, "", "every point is refused; the first: " + counts.first_refusal}});
     }
-    return show(args, sweep, store);
+    const int shown = show(args, sweep, store);
+    if (counts.failed == 0) return shown;
+    spdlog::error("{} point{} failed; the first: {}", counts.failed, counts.failed == 1 ? "" : "s", counts.first_failure);
+    return 3;
   });
 }
 

@@ -35,6 +35,10 @@ refused "both at once" "parallel.expert" run deepseek-v3-1f1b --set plan.paralle
 grep -qF "parallel.pipeline" err || { echo "both at once: the other one is missing"; ((++failures)); }
 refused "unknown key" "plan.nonsense" run deepseek-v3-1f1b --set plan.nonsense=1
 refused "unknown document" "plans" run deepseek-v3-1f1b --set plans.schedule=1f1b
+refused "NVLS in shard groups of two" "nvls cannot serve the" run deepseek-v3-zero3-ep64 --set cluster.nodes=2 --set model.layers=4 \
+  --set plan.parallel.expert=4 --set plan.parallel.zero_group=node --set plan.collectives.all_gather=nvls --set plan.batch.global_sequences=128
+refused "no time to find a plan" "time was over" search gpt-3-175b-pipeline --set cluster.nodes=16 --minutes 0.00001
+refused "no number of minutes" "--minutes" search gpt-3-175b-pipeline --minutes nan
 refused "two settings behind one --set" "each with a --set of its own" run --model gpt-3-175b --set model.layers=4 plan.rates=calibrated
 refused "unknown schedule" "1f1b" run deepseek-v3-1f1b --set plan.schedule=1f1
 

@@ -17,6 +17,11 @@ step_time() { sed -n 's/^  "step_time_s": \(.*\),$/\1/p' "$1"; }
 
 "$STEPSIM" run "${small[@]}" --json "$folder/usual.json" >"$folder/usual.txt"
 
+# A link of a node that the job does not have: said, and without effect.
+printf '%s\n' 'name: elsewhere' 'links: [{match: "nic1617_*", scale: 0.1}]' >"$folder/elsewhere.yaml"
+"$STEPSIM" run "${small[@]}" --scenario "$folder/elsewhere.yaml" >"$folder/elsewhere.txt" || fail "elsewhere: exit code $?"
+grep -q "matches only links of nodes" "$folder/elsewhere.txt" || fail "a link elsewhere is not named"
+
 # At their times all of them change a step of this length.
 at_once=(--set 'scenario.links=[{match: "nic17_*", down_at: 100ms, failover: nvlink, failover_delay: 50ms}]')
 for scenario in one-straggler slow-rail dead-nic hot-gpu flapping-link noisy; do

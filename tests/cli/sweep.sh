@@ -41,6 +41,22 @@ END
 "$STEPSIM" sweep points.yaml --store whole.sqlite > /dev/null 2> again.log
 grep -q "9 points: 0 simulated now, 9 known" again.log || fail "known points were simulated again: $(tail -1 again.log)"
 
+# A checkpoint's folder as the model, in an experiment of its own; what breaks is said, and the exit code tells.
+mkdir llama
+cat > llama/config.json <<'END'
+{"model_type": "llama", "hidden_size": 1024, "intermediate_size": 2048, "num_hidden_layers": 4, "num_attention_heads": 8,
+ "num_key_value_heads": 8, "vocab_size": 32000, "rms_norm_eps": 1e-5, "tie_word_embeddings": false, "max_position_embeddings": 4096}
+END
+printf '%s\n' 'name: own' 'model: ./llama' 'cluster: h800-256x8' 'plan: gpt-3-175b-tp8-pp8' > own.yaml
+cat > folders.yaml <<'END'
+name: folders
+experiment: ./own.yaml
+set: {cluster.nodes: 2, plan.parallel.pipeline: 2, plan.parallel.virtual_stages: 1, plan.schedule: 1f1b, plan.batch.global_sequences: 8, plan.parallel.tensor: 4}
+product: {plan.parallel.zero: [0, 1]}
+END
+"$STEPSIM" sweep folders.yaml > /dev/null 2> folders.log || fail "a model that is a folder: $(tail -2 folders.log)"
+grep -q "2 points: 2 simulated now, 0 known, 0 refused, 0 failed" folders.log || fail "a model that is a folder: $(tail -1 folders.log)"
+
 # Killed at several moments, then resumed: the same table.
 for after in 0.1 0.2 0.3 0.45 0.6; do
   timeout -s KILL "$after" "$STEPSIM" sweep points.yaml --store killed.sqlite --jobs 1 > /dev/null 2>&1 || true

@@ -182,6 +182,7 @@ TEST(Algorithms, MeasuredStepsOfANode) {
 TEST(Algorithms, AllToAllsLeaveWiresIdle) {
   ClusterSpec cluster = h800();
   cluster.gpu.calibrated.all_to_all = {.inside = 0.8, .between = 0.5};
+  cluster.gpu.calibrated.node_steps = {};
   const auto us = [&](int ranks, const char* algorithm, Detail detail, Operation operation = Operation::all_to_all) {
     SingleCall call;
     call.operation = operation;

@@ -97,6 +97,17 @@ TEST(Stress, TheSameSeedDrawsTheSame) {
 
 // Every link of the network at a quarter: the pipeline's messages and the reduction of gradients take four times as
 // long.
+// Two of 256 nodes: only their cards are drawn, and a card that is slow is felt.
+TEST(Stress, DrawsOnlyWhatTheJobHas) {
+  const Inputs in = small();
+  const std::vector<Draw> drawn = draws(spec_of("runs: 5\nseed: 3\nlinks: [{match: \"nic*\", count: 8, scale: 0.01}]\n"), in);
+  for (const Draw& draw : drawn) {
+    ASSERT_EQ(draw.scenario.links.size(), 8U);
+    for (const LinkFault& fault : draw.scenario.links) EXPECT_LT(std::stoi(fault.match.substr(3)), 16) << fault.match;
+  }
+  for (const Stressed& run : stress(in, quick(), drawn).runs) EXPECT_GT(run.step_time_s, 1.01 * simulate(in, quick()).report.step_time_s);
+}
+
 TEST(Stress, GridPointsAreWhatTheySay) {
   const Inputs in = small();
   const StressSpec spec =

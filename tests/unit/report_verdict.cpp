@@ -7,6 +7,15 @@
 namespace stepsim::report_verdict_test {
 using toy::example_report;
 
+// What makes the step longer when it is faster takes nothing from what another wire would save.
+TEST(ReportVerdict, NegativeElasticitiesHideNothing) {
+  Report report = example_report();
+  judge(report, {{"compute", 0.5}, {"hbm", 0.1}, {"nvlink", 0.3}, {"infiniband", -0.5}, {"latency", 0.1}});
+  EXPECT_EQ(report.verdict.bound, "compute");
+  EXPECT_EQ(report.verdict.text.find("entirely"), std::string::npos) << report.verdict.text;
+  EXPECT_EQ(report.verdict.text.find("save 0 s"), std::string::npos) << report.verdict.text;
+}
+
 TEST(ReportVerdict, IsUnknownUntilElasticitiesAreMeasured) {
   const Report report = example_report();
   EXPECT_EQ(report.verdict.bound, "unknown");
