@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/graph/step_graph.hpp"
 #include "workloads/published/translation.hpp"
 
 namespace stepsim {
@@ -14,7 +15,8 @@ namespace stepsim {
 // How the mean GPU of a step spends it, as simulated: compute + exposed + wait + bubble = the step.
 struct StepParts {
   double compute_s = 0, exposed_s = 0, wait_s = 0, bubble_s = 0;
-  std::array<double, 8> exposed_by_dimension{};  // [Dimension] of the collectives that most of it is spent in
+  // [Dimension] of the collectives that most of it is spent in
+  std::array<double, static_cast<std::size_t>(Dimension::reduce) + 1> exposed_by_dimension{};
 
   bool operator==(const StepParts&) const = default;
 };
