@@ -54,7 +54,8 @@ void add_kernel(KernelRow& row, const Kernel& kernel, const Gpu& gpu, int sms) {
   row.bound = bound_of(cost);
 }
 
-std::string size_text(double value) { return value > 0 ? fmt::format("{:.6g}", value) : ""; }
+// Whole numbers below a billion stay whole.
+std::string size_text(double value) { return value > 0 ? fmt::format("{:.9g}", value) : ""; }
 
 std::string flops_text(const KernelRow& row) {
   return row.flops > 0 && row.seconds > 0 ? fmt::format("{:.4g}", row.flops / row.seconds / 1e12) : "";

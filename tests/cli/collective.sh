@@ -54,6 +54,12 @@ head -9 "$STEPSIM_SOURCE_DIR/platforms/measured/collectives.csv" | grep '^#' >mi
 "$STEPSIM" collective --measured mine.csv >text || fail "own measurements"
 grep -q "not simulated: 1 rows of z9000 all_gather: no shipped cluster" text || fail "unknown machine: $(cat text)"
 
+# Where calls share a link that the closed form does not see, it says so.
+"$STEPSIM" collective all_to_all --cluster a100-1x100 --ranks 16 --size 256MiB --detail formula >text || fail "formula"
+grep -q "^more than 100 %: the closed form" text || fail "a link above its capacity is not explained: $(tail -3 text)"
+"$STEPSIM" collective all_to_all --cluster a100-1x100 --ranks 16 --size 256MiB >text || fail "aggregate"
+grep -q "^more than 100 %" text && fail "aggregate is above a link's capacity"
+
 # refused NAME 'text on standard error' ARGUMENTS...
 refused() {
   local name=$1 wanted=$2

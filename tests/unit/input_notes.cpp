@@ -1,0 +1,26 @@
+// What a reader of the result should know beside it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/contains.hpp"
+#include "support/shipped.hpp"
+
+namespace stepsim::input_notes_test {
+
+bool has_note(const Inputs& in, const std::string& text) {
+  return std::any_of(in.notes.begin(), in.notes.end(), [&](const std::string& note) { return contains(note, text); });
+}
+
+TEST(InputNotes, Fp8WithoutUnits) {
+  EXPECT_FALSE(has_note(testing::shipped("deepseek-v3-dualpipe"), "no FP8 units"));
+  EXPECT_TRUE(has_note(testing::shipped("deepseek-v3-dualpipe", {"cluster.gpu=a100-80-sxm"}), "no FP8 units"));
+  EXPECT_FALSE(has_note(testing::shipped("gpt-3-175b-pipeline", {"cluster.gpu=a100-80-sxm"}), "no FP8 units"));
+}
+
+TEST(InputNotes, WholeGradientsInAPipeline) {
+  EXPECT_FALSE(has_note(testing::shipped("gpt-3-175b-pipeline", {"plan.parallel.zero=1"}), "kept whole"));
+  EXPECT_TRUE(has_note(testing::shipped("gpt-3-175b-pipeline", {"plan.parallel.zero=2"}), "ZeRO-2 with a pipeline"));
+}
+
+}  // namespace stepsim::input_notes_test
