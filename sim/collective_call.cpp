@@ -55,7 +55,7 @@ StepGraph graph_of(const ClusterSpec& cluster, const SingleCall& call, Pattern p
   op.stream = 1;
   op.payload_bytes = call.payload;
   op.slot = op.pattern = 0;
-  graph.programs.push_back({"call", {{"compute", Dimension::none}, {"collective", Dimension::none}}, {op}, 0});
+  graph.programs.push_back({"call", {{"compute", Dimension::none}, {"collective", Dimension::none}}, std::vector<Op>{op}, 0});
   Group group;
   group.name = "members";
   group.size = static_cast<int>(call.members.size());

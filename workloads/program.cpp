@@ -148,7 +148,7 @@ class ProgramBuilder {
 
   std::int32_t message(int channel, int microbatch, Ops after) {
     const Channel& ch = c_.channels[channel];
-    Op& op = program_.ops.emplace_back();
+    Op op;
     op.kind = OpKind::transfer;
     op.stream = channel_stream_[channel];
     op.slot = static_cast<std::int16_t>(kFixedSlots + channel);
@@ -164,7 +164,7 @@ class ProgramBuilder {
                0};
     op.tags.label = book_.label(ch.to_stage > ch.from_stage ? "activations" : "activation gradients");
     op.after = std::move(after);
-    return close_op();
+    return add(std::move(op));
   }
 
   // Two passes, interleaved so that each one's collectives move under the other's compute: list scheduling. Collectives
@@ -231,7 +231,7 @@ class ProgramBuilder {
   }
 
   void write_compute(PassRun& run, const PassStep& step) {
-    Op& op = program_.ops.emplace_back();
+    Op op;
     op.kind = OpKind::compute;
     op.seconds = step.segment->seconds;
     op.sm_seconds = step.segment->sm_seconds;
@@ -246,7 +246,7 @@ class ProgramBuilder {
       for (const std::int32_t w : op.after) run.open.erase(std::remove(run.open.begin(), run.open.end(), w), run.open.end());
     }
     const double start = planned_start_of(op.after);
-    run.last_compute = close_op();
+    run.last_compute = add(std::move(op));
     planned_now_ = planned_end_.back() = start + step.planned;
   }
 
@@ -259,7 +259,7 @@ class ProgramBuilder {
   void write_collective(PassRun& run, const PassStep& step) {
     const CollectiveCall& call = *step.segment->call;
     const GroupUse use = use_of(call.group);
-    Op& op = program_.ops.emplace_back();
+    Op op;
     op.kind = OpKind::transfer;
     op.stream = use.stream;
     op.slot = use.slot;
@@ -279,7 +279,7 @@ class ProgramBuilder {
     for (const int n : step.segment->needs) op.after.push_back(run.op_of_segment[n]);
     double start = planned_free_[use.stream];
     for (const std::int32_t before : op.after) start = std::max(start, planned_end_[before]);
-    const std::int32_t index = close_op();
+    const std::int32_t index = add(std::move(op));
     planned_free_[use.stream] = planned_end_.back() = start + step.planned;
     run.op_of_segment[step.segment_index] = index;
     run.open.push_back(index);
@@ -348,7 +348,7 @@ class ProgramBuilder {
   std::int32_t state_transfer(std::int16_t slot, Operation operation, const std::string& algorithm, double bytes,
                               const std::string& label, const Tags& tags, Ops after) {
     const bool gather = slot == kGatherDense || slot == kGatherExpert;
-    Op& op = program_.ops.emplace_back();
+    Op op;
     op.kind = OpKind::transfer;
     op.stream = gather ? kGatherStream : kReduceStream;
     op.slot = slot;
@@ -359,7 +359,7 @@ class ProgramBuilder {
     op.tags.dimension = gather ? Dimension::gather : Dimension::reduce;
     op.tags.label = book_.label(label);
     op.after = std::move(after);
-    return close_op();
+    return add(std::move(op));
   }
 
   // ZeRO-3: the block's parameters, gathered while the blocks before it compute, at most gather_prefetch ahead.
@@ -464,7 +464,7 @@ class ProgramBuilder {
 
   void all_reduce(std::int16_t slot, StreamId stream, Dimension dimension, double bytes, const std::string& algorithm,
                   const std::string& label, const Ops& end) {
-    Op& op = program_.ops.emplace_back();
+    Op op;
     op.kind = OpKind::transfer;
     op.stream = stream;
     op.slot = slot;
@@ -475,7 +475,7 @@ class ProgramBuilder {
     op.tags.label = book_.label(label);
     op.after = reduced_;
     op.after.insert(op.after.end(), end.begin(), end.end());
-    reduced_ = {close_op()};
+    reduced_ = {add(std::move(op))};
   }
 
   // Clipping: a pass over this rank's gradients, the sum of squares over all ranks, then the optimizer; it also clears
@@ -522,7 +522,7 @@ class ProgramBuilder {
   }
 
   std::int32_t optimizer_op(const std::vector<Kernel>& kernels) {
-    Op& op = program_.ops.emplace_back();
+    Op op;
     op.kind = OpKind::compute;
     for (const Kernel& kernel : kernels) {
       const KernelCost cost = cost_of(kernel, c_.cluster.gpu, c_.compute_sms);
@@ -535,7 +535,7 @@ class ProgramBuilder {
     }
     op.tags.phase = Phase::optimizer;
     op.after = reduced_;
-    return close_op();
+    return add(std::move(op));
   }
 
   void gather_stage(int stage, const Ops& after) {
@@ -584,15 +584,15 @@ class ProgramBuilder {
     run.waits.insert(run.waits.end(), gathered.begin(), gathered.end());
   }
 
-  // The last op is complete. Returns its number.
-  std::int32_t close_op() {
-    Op& op = program_.ops.back();
+  // Returns its number.
+  std::int32_t add(Op op) {
     if (op.kind == OpKind::compute) {
       op.after.insert(op.after.end(), before_next_compute_.begin(), before_next_compute_.end());
       before_next_compute_.clear();
     }
     std::sort(op.after.begin(), op.after.end());
     op.after.erase(std::unique(op.after.begin(), op.after.end()), op.after.end());
+    program_.ops.push_back(op);
     planned_end_.push_back(planned_now_);
     return static_cast<std::int32_t>(program_.ops.size()) - 1;
   }

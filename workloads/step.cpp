@@ -331,7 +331,7 @@ class StepBuilder {
   const std::vector<bool>& called_patterns(std::int32_t program, std::int16_t slot) {
     auto [it, fresh] = called_.try_emplace({program, slot}, book_.patterns(slot).size(), false);
     if (!fresh) return it->second;
-    for (const Op& op : step_.graph.programs[program].ops) {
+    for (const OpSpec& op : step_.graph.programs[program].ops.specs()) {
       if (op.kind == OpKind::transfer && op.slot == slot) it->second[static_cast<std::size_t>(op.pattern)] = true;
     }
     return it->second;
@@ -377,7 +377,7 @@ class StepBuilder {
     std::vector<double> of_program;
     for (const Program& program : step_.graph.programs) {
       double flops = 0;
-      for (const Op& op : program.ops) flops += op.work.flops;
+      for (std::size_t s = 0; s < program.ops.specs().size(); ++s) flops += program.ops.uses()[s] * program.ops.specs()[s].work.flops;
       of_program.push_back(flops);
     }
     for (const Rank& rank : step_.graph.ranks) step_.hardware_flops += of_program[rank.program];

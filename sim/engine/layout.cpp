@@ -37,15 +37,11 @@ std::vector<Uses> uses_of(const StepGraph& graph) {
   std::vector<Uses> uses;
   for (const Program& program : graph.programs) {
     Uses own;
-    Use last{-1, -1, 0};
-    for (const Op& op : program.ops) {
-      if (op.kind != OpKind::transfer) continue;
-      const Use use{op.slot, op.pattern, op.stream};
-      if (use == last) continue;
-      last = use;
-      const auto at = std::lower_bound(own.begin(), own.end(), use);
-      if (at == own.end() || *at != use) own.insert(at, use);
+    for (const OpSpec& op : program.ops.specs()) {
+      if (op.kind == OpKind::transfer) own.emplace_back(op.slot, op.pattern, op.stream);
     }
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
     uses.push_back(std::move(own));
   }
   return uses;
@@ -139,7 +135,7 @@ class LayOut {
     edges_.reserve(2 * n_);
     for (std::size_t i = 0; i < n_; ++i) add(static_cast<std::int32_t>(i));
     if (!solo.anything()) return;
-    for (const Op& op : ops_) {
+    for (const OpView op : ops_) {
       if (op.kind != OpKind::transfer) {
         alone_.push_back(op.kind == OpKind::delay || signature.front());
         continue;
@@ -154,7 +150,7 @@ class LayOut {
 
  private:
   void add(std::int32_t i) {
-    const Op& op = ops_[i];
+    const OpView op = ops_[i];
     auto& stream = layout_.streams[op.stream];
     Layout::Step step{op.seconds, i, static_cast<std::int32_t>(layout_.waits.size()), 0, 0, 0, op.slot, op.sms, op.kind};
     if (!stream.empty()) follow(stream.back().op, i);
@@ -235,7 +231,7 @@ class LayOut {
   struct Edge {
     std::int32_t op, next;  // a follower; the edge to another one, -1: none
   };
-  const std::vector<Op>& ops_;
+  const OpTable& ops_;
   std::size_t n_, streams_;
   std::vector<std::int32_t> known_;  // [op][stream] so many of its ops have surely ended when this one starts
   std::vector<Edge> edges_;

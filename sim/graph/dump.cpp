@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 using Out = std::back_insert_iterator<std::string>;
 
 void dump_op(Out out, const StepGraph& graph, const Program& program, std::size_t index) {
-  const Op& op = program.ops[index];
+  const OpView op = program.ops[index];
   fmt::format_to(out, "  {:>5} {:<18}", index, program.streams[op.stream].name);
   switch (op.kind) {
     case OpKind::compute: fmt::format_to(out, " compute {:.9g} s", op.seconds); break;
@@ -78,7 +78,7 @@ Json loads_json(const std::vector<Load>& loads) {
   return json;
 }
 
-Json op_json(const StepGraph& graph, const Op& op) {
+Json op_json(const StepGraph& graph, const OpView& op) {
   static constexpr const char* kKinds[] = {"compute", "transfer", "delay"};
   Json json = {{"kind", kKinds[static_cast<int>(op.kind)]}, {"stream", op.stream}};
   if (op.kind == OpKind::transfer) {
@@ -89,7 +89,7 @@ Json op_json(const StepGraph& graph, const Op& op) {
   }
   json.update({{"phase", to_text(op.tags.phase)}, {"dimension", to_text(op.tags.dimension)}, {"label", graph.labels[op.tags.label]},
                {"stage", op.tags.stage}, {"chunk", op.tags.chunk}, {"block", op.tags.layer}, {"microbatch", op.tags.microbatch},
-               {"after", op.after}});
+               {"after", std::vector<std::int32_t>(op.after.begin(), op.after.end())}});
   return json;
 }
 
@@ -161,7 +161,7 @@ std::string dump_json(const StepGraph& graph) {
   for (const Program& program : graph.programs) {
     Json streams = Json::array(), ops = Json::array();
     for (const Stream& s : program.streams) streams.push_back({{"name", s.name}, {"dimension", to_text(s.dimension)}});
-    for (const Op& op : program.ops) ops.push_back(op_json(graph, op));
+    for (const OpView op : program.ops) ops.push_back(op_json(graph, op));
     programs.push_back({{"name", program.name}, {"streams", streams}, {"ops", ops}});
   }
   for (const Rank& r : graph.ranks) {

@@ -23,7 +23,7 @@ struct Call {
 // Calls of each slot of a program, in order.
 std::vector<std::vector<Call>> calls_by_slot(const Program& program) {
   std::vector<std::vector<Call>> calls;
-  for (const Op& op : program.ops) {
+  for (const OpView op : program.ops) {
     if (op.kind != OpKind::transfer || op.slot < 0) continue;
     if (calls.size() <= static_cast<std::size_t>(op.slot)) calls.resize(op.slot + 1);
     calls[op.slot].push_back({op.pattern, op.payload_bytes});
@@ -34,7 +34,7 @@ std::vector<std::vector<Call>> calls_by_slot(const Program& program) {
 void check_program(const Program& program, std::vector<std::string>& problems) {
   std::vector<int> slot_stream;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
+    const OpView op = program.ops[i];
     const auto bad = [&](std::string_view why) {
       problems.push_back(fmt::format("{}, op {}: {}", program.name, i, why));
     };
@@ -182,7 +182,7 @@ std::vector<std::string> problems_of(const StepGraph& graph) {
 
 std::string name_of(const StepGraph& graph, RankId rank, std::int32_t index) {
   const Rank& r = graph.ranks[rank];
-  const Op& op = graph.programs[r.program].ops[index];
+  const OpView op = graph.programs[r.program].ops[index];
   std::string text = fmt::format("rank {} op {}", r.original, index);
   if (op.kind == OpKind::transfer) {
     const Group& group = graph.groups[r.slots[op.slot]];

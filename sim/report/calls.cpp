@@ -36,7 +36,7 @@ std::vector<double> payload_of(const StepGraph& graph, const CallIndex& index, c
   const Rank& rank = graph.ranks[static_cast<std::size_t>(endpoint.rank)];
   const Program& program = graph.programs[static_cast<std::size_t>(rank.program)];
   for (const auto call : index.calls(rank.program, endpoint.slot)) {
-    const Op& op = program.ops[static_cast<std::size_t>(call)];
+    const OpView op = program.ops[static_cast<std::size_t>(call)];
     payload[static_cast<std::size_t>(op.pattern)] += op.payload_bytes;
   }
   return payload;
@@ -46,12 +46,14 @@ std::vector<double> link_bytes(const StepGraph& graph, const Timeline& timeline)
   if (!timeline.link_bytes.empty()) return timeline.link_bytes;
   std::vector<std::vector<std::vector<double>>> payloads(graph.programs.size());  // [program][slot][pattern] of all calls
   for (std::size_t p = 0; p < graph.programs.size(); ++p) {
-    for (const Op& op : graph.programs[p].ops) {
+    const OpTable& ops = graph.programs[p].ops;
+    for (std::size_t s = 0; s < ops.specs().size(); ++s) {
+      const OpSpec& op = ops.specs()[s];
       if (op.kind != OpKind::transfer) continue;
       const auto slot = static_cast<std::size_t>(op.slot), pattern = static_cast<std::size_t>(op.pattern);
       if (payloads[p].size() <= slot) payloads[p].resize(slot + 1);
       if (payloads[p][slot].size() <= pattern) payloads[p][slot].resize(pattern + 1, 0);
-      payloads[p][slot][pattern] += op.payload_bytes;
+      payloads[p][slot][pattern] += ops.uses()[s] * op.payload_bytes;
     }
   }
   std::vector<double> bytes(graph.links.size(), 0);
@@ -86,7 +88,7 @@ Intervals busy_of(const StepGraph& graph, const Timeline& timeline, std::size_t 
   const Program& program = program_of(graph, rank);
   std::vector<Intervals> busy(program.streams.size());
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
+    const OpView op = program.ops[i];
     if (op.kind != OpKind::transfer && (op.kind != OpKind::compute || op.stream != 0)) continue;
     append(busy[op.stream], timeline.spans[rank][i].start, timeline.spans[rank][i].end);
   }
@@ -97,7 +99,7 @@ Activity activity_of(const StepGraph& graph, const Timeline& timeline, std::size
   const Program& program = program_of(graph, rank);
   std::vector<Intervals> moving(program.streams.size()), waiting(program.streams.size());
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
+    const OpView op = program.ops[i];
     if (op.kind != OpKind::transfer) continue;
     const Span& span = timeline.spans[rank][i];
     append(moving[op.stream], span.start, span.end);

@@ -18,15 +18,15 @@ inline const Program& program_of(const StepGraph& graph, std::size_t rank) {
 }
 
 // Of a transfer op on `rank`.
-inline const Group& group_of(const StepGraph& graph, std::size_t rank, const Op& op) {
+inline const Group& group_of(const StepGraph& graph, std::size_t rank, const OpView& op) {
   return graph.groups[static_cast<std::size_t>(graph.ranks[rank].slots[static_cast<std::size_t>(op.slot)])];
 }
-inline const Pattern& pattern_of(const Group& group, const Op& op) {
+inline const Pattern& pattern_of(const Group& group, const OpView& op) {
   return group.patterns[static_cast<std::size_t>(op.pattern)];
 }
 
 // What a transfer is for: its own tag, else its group's.
-inline Dimension dimension_of(const Group& group, const Op& op) {
+inline Dimension dimension_of(const Group& group, const OpView& op) {
   return op.tags.dimension != Dimension::none ? op.tags.dimension : group.dimension;
 }
 

@@ -32,7 +32,7 @@ class Chain {
   StepEvent predecessor(StepEvent event) const;
 
   const Span& span(StepEvent e) const { return timeline_.spans[e.rank][static_cast<std::size_t>(e.op)]; }
-  const Op& op(StepEvent e) const { return program_of(graph_, e.rank).ops[static_cast<std::size_t>(e.op)]; }
+  OpView op(StepEvent e) const { return program_of(graph_, e.rank).ops[static_cast<std::size_t>(e.op)]; }
 
  private:
   const StepGraph& graph_;

@@ -34,7 +34,7 @@ class Kinds {
     number_.assign(shapes.size() * graph.labels.size() * dimensions, -1);
   }
 
-  std::size_t number_of(std::size_t rank, const Op& op) {
+  std::size_t number_of(std::size_t rank, const OpView& op) {
     const auto g = static_cast<std::size_t>(graph_.ranks[rank].slots[static_cast<std::size_t>(op.slot)]);
     const Group& group = graph_.groups[g];
     const Dimension dimension = dimension_of(group, op);
@@ -62,7 +62,7 @@ class Kinds {
   std::vector<int> number_;                      // [shape][label][dimension] -> row, -1: none yet
 };
 
-void count_call(CollectiveRow& row, const Op& op, const Span& span, const Coverage& compute) {
+void count_call(CollectiveRow& row, const OpView& op, const Span& span, const Coverage& compute) {
   row.count += 1;
   row.bytes_per_rank += op.payload_bytes;
   row.busy_s += span.end - span.start;

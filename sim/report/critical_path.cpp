@@ -56,7 +56,7 @@ Taken take(const StepGraph& graph, const PathStep& step) {
   event.seconds = step.end - step.begin;
   event.name = event.doing.kind;
   if (step.op < 0) return taken;
-  const Op& op = program_of(graph, step.rank).ops[static_cast<std::size_t>(step.op)];
+  const OpView op = program_of(graph, step.rank).ops[static_cast<std::size_t>(step.op)];
   event.doing.kind = op.kind == OpKind::compute ? "compute" : op.kind == OpKind::delay ? "delay" : "transfer";
   event.doing.phase = op.tags.phase;
   event.name = graph.labels[static_cast<std::size_t>(op.tags.label)];

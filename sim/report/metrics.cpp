@@ -23,11 +23,13 @@ void split_time(RankRow& row, const Activity& activity, double step_time) {
 
 // Seconds that the rank's kernels need at the speed of light. A slow rank's arithmetic is slow, its memory is not.
 void sum_work(RankRow& row, const Program& program, double speed) {
-  for (const Op& op : program.ops) {
+  const OpTable& ops = program.ops;
+  for (std::size_t s = 0; s < ops.specs().size(); ++s) {
+    const OpSpec& op = ops.specs()[s];
     if (op.kind != OpKind::compute) continue;
-    row.flops += op.work.flops;
-    row.compute_roofline_s += op.work.compute_seconds / speed;
-    row.hbm_roofline_s += op.work.hbm_seconds;
+    row.flops += ops.uses()[s] * op.work.flops;
+    row.compute_roofline_s += ops.uses()[s] * op.work.compute_seconds / speed;
+    row.hbm_roofline_s += ops.uses()[s] * op.work.hbm_seconds;
   }
 }
 

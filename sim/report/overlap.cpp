@@ -62,7 +62,7 @@ class Overlaps {
     }
   }
 
-  Sum& sum_of(std::size_t r, const Op& op) {
+  Sum& sum_of(std::size_t r, const OpView& op) {
     const Group& group = group_of(graph_, r, op);
     const Dimension dimension = dimension_of(group, op);
     const std::string& label = graph_.labels[static_cast<std::size_t>(op.tags.label)];

@@ -26,7 +26,7 @@ PassWindows::Part PassWindows::part_of(Phase phase) {
 
 PassWindows::PassWindows(const Program& program, const std::vector<Span>& spans) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
+    const OpView op = program.ops[i];
     const Part part = part_of(op.tags.phase);
     if (op.kind != OpKind::compute || op.tags.chunk < 0 || op.tags.microbatch < 0 || part == none) continue;
     const auto chunk = static_cast<std::size_t>(op.tags.chunk), microbatch = static_cast<std::size_t>(op.tags.microbatch);

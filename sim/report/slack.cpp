@@ -55,7 +55,7 @@ class Backward {
   }
 
   void take(Event event) {
-    const Op& op = program_of(graph_, event.rank).ops[static_cast<std::size_t>(event.op)];
+    const OpView op = program_of(graph_, event.rank).ops[static_cast<std::size_t>(event.op)];
     double& latest = latest_[event.rank][static_cast<std::size_t>(event.op)];
     if (op.kind != OpKind::transfer) {
       release(event, latest);

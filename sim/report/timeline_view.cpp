@@ -39,7 +39,7 @@ struct Row {
 // What an item is, apart from when; numbered in order of appearance.
 class Kinds {
  public:
-  int of(const StepGraph& graph, std::size_t rank, const Op& op) {
+  int of(const StepGraph& graph, std::size_t rank, const OpView& op) {
     nlohmann::ordered_json json{{"name", graph.labels[static_cast<std::size_t>(op.tags.label)]},
                                 {"phase", to_text(op.tags.phase)}};
     if (op.tags.chunk >= 0) json["chunk"] = op.tags.chunk;
@@ -106,7 +106,7 @@ class View {
     rows_.push_back(std::move(row));
   }
 
-  void add_op(Row& row, const Op& op, const Span& span, double slack) {
+  void add_op(Row& row, const OpView& op, const Span& span, double slack) {
     Lane& lane = row.lanes[op.stream];
     const Number begin = whole(span.start), end = whole(span.end);
     if (op.kind == OpKind::transfer) {
@@ -204,7 +204,7 @@ class View {
     bool first = true;
     for (const PathStep& step : walk_path(graph_, timeline_)) {
       if (step.op < 0) continue;
-      const Op& op = program_of(graph_, step.rank).ops[static_cast<std::size_t>(step.op)];
+      const OpView op = program_of(graph_, step.rank).ops[static_cast<std::size_t>(step.op)];
       fmt::format_to(std::back_inserter(text), "{}{},{},{},{}", first ? "" : ",", row_of[step.rank], whole(step.begin),
                      whole(step.end) - whole(step.begin), kinds_.of(graph_, step.rank, op));
       first = false;

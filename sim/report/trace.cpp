@@ -83,7 +83,7 @@ class Writer {
   }
 
   void open(std::string_view name, std::string_view category, long long from, long long to, std::size_t r,
-            const Op& op) {
+            const OpView& op) {
     begin_event();
     const long long duration = to - from;
     print(R"({{"name":{},"cat":"{}","ph":"X","ts":{}.{:03},"dur":{}.{:03},"pid":{},"tid":{},"args":{{"phase":"{}")",
@@ -100,7 +100,7 @@ class Writer {
   void close() { text_ += "}}"; }
 
   // A transfer's wait for its other members is a slice of its own before it.
-  void slices(std::size_t r, const Op& op, const Span& span) {
+  void slices(std::size_t r, const OpView& op, const Span& span) {
     const long long start = nanoseconds(span.start), end = nanoseconds(span.end);
     const std::string& label = labels_[static_cast<std::size_t>(op.tags.label)];
     if (op.kind != OpKind::transfer) {
@@ -141,9 +141,9 @@ class Writer {
       const auto& here = calls.calls(graph_.ranks[first].program, group.endpoints[0].slot);
       const auto& there = calls.calls(graph_.ranks[second].program, group.endpoints[1].slot);
       for (std::size_t n = 0; n < std::min(here.size(), there.size()); ++n) {
-        const Op& op = program_of(graph_, first).ops[static_cast<std::size_t>(here[n])];
+        const OpView op = program_of(graph_, first).ops[static_cast<std::size_t>(here[n])];
         if (pattern_of(group, op).operation != kPointToPoint) continue;
-        const Op& other = program_of(graph_, second).ops[static_cast<std::size_t>(there[n])];
+        const OpView other = program_of(graph_, second).ops[static_cast<std::size_t>(there[n])];
         const Span& span = timeline_.spans[first][static_cast<std::size_t>(here[n])];
         const long long at = nanoseconds(span.start);
         if (nanoseconds(span.end) <= at) continue;  // no slice to bind to
@@ -155,11 +155,11 @@ class Writer {
     }
   }
 
-  bool receives(std::size_t rank, const Op& op) const {
+  bool receives(std::size_t rank, const OpView& op) const {
     return program_of(graph_, rank).streams[op.stream].name.find("receive") != std::string::npos;
   }
 
-  void arrow(char phase, long long id, long long at, std::size_t r, const Op& op) {
+  void arrow(char phase, long long id, long long at, std::size_t r, const OpView& op) {
     begin_event();
     print(R"({{"name":"message","cat":"message","ph":"{}","id":{},"ts":{}.{:03},"pid":{},"tid":{}{}}})", phase, id,
           at / 1000, at % 1000, graph_.ranks[r].original, op.stream, phase == 'f' ? R"(,"bp":"e")" : "");

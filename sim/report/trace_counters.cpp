@@ -44,7 +44,7 @@ std::vector<LinkRate> link_rates(const StepGraph& graph, const Timeline& timelin
     const auto rank =
         static_cast<std::size_t>(group.endpoints.front().rank);  // a call begins and ends for all together
     for (const auto i : calls.calls(graph.ranks[rank].program, group.endpoints.front().slot)) {
-      const Op& op = program_of(graph, rank).ops[static_cast<std::size_t>(i)];
+      const OpView op = program_of(graph, rank).ops[static_cast<std::size_t>(i)];
       const Span& span = timeline.spans[rank][static_cast<std::size_t>(i)];
       if (!(span.start < span.end)) continue;
       for (const Part& part : pattern_of(group, op).parts) {

@@ -128,7 +128,7 @@ void require_capacity(const StepGraph& graph) {
     const Endpoint& e = group.endpoints[0];
     const Program& program = graph.programs[graph.ranks[e.rank].program];
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
-      const Op& op = program.ops[i];
+      const OpView op = program.ops[i];
       if (op.kind != OpKind::transfer || op.slot != e.slot) continue;
       std::map<LinkId, double> bytes;
       for (const Part& part : group.patterns[op.pattern].parts) {

@@ -40,10 +40,12 @@ StepGraph with_faster_links(StepGraph graph) {
 
 StepGraph with_faster_compute(StepGraph graph) {
   for (Program& program : graph.programs) {
-    for (Op& op : program.ops) {
-      if (op.kind != OpKind::compute) continue;
-      op.seconds /= kFaster;
-      op.sm_seconds /= kFaster;
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+      if (program.ops[i].kind != OpKind::compute) continue;
+      program.ops.change(i, [](Op& op) {
+        op.seconds /= kFaster;
+        op.sm_seconds /= kFaster;
+      });
     }
   }
   return graph;
@@ -141,8 +143,10 @@ TEST_P(CriticalPathOf, SlackIsWhatAnEventMayGrow) {
       if (m.graph.programs[r].ops[i].kind != OpKind::compute) continue;
       for (const double more : {0.5 * slack[r][i], slack[r][i] + 0.25}) {
         StepGraph longer = m.graph;
-        longer.programs[r].ops[i].seconds += more;
-        longer.programs[r].ops[i].sm_seconds += more;
+        longer.programs[r].ops.change(i, [&](Op& op) {
+          op.seconds += more;
+          op.sm_seconds += more;
+        });
         EXPECT_NEAR(engine->run(longer).end, 7 + std::max(0.0, more - slack[r][i]), 1e-9) << r << " " << i;
       }
     }

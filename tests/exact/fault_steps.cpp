@@ -85,7 +85,7 @@ TEST(FaultSteps, ASlowRailStretchesEveryCallItBounds) {
   std::vector<RankId> members;
   for (RankId r = 0; r < 16; ++r) members.push_back(r);
   const GroupShape shape = shape_of(in.cluster, members);
-  const auto seconds = [&](const Op& op, double between) {
+  const auto seconds = [&](const OpView& op, double between) {
     const Pattern& pattern = pattern_of(group_of(s.usual.graph, 0, op), op);
     Operation operation = Operation::all_to_all;
     for (const Algorithm& a : algorithms())
@@ -101,7 +101,7 @@ TEST(FaultSteps, ASlowRailStretchesEveryCallItBounds) {
     return most;
   };
   double usual = 0, stretched = 0;
-  for (const Op& op : s.usual.graph.programs[0].ops) {
+  for (const OpView op : s.usual.graph.programs[0].ops) {
     if (op.kind != OpKind::transfer) continue;
     usual += seconds(op, 50e9);
     stretched += seconds(op, 50e9 / 8);

@@ -63,7 +63,7 @@ TEST(PartOrder, ChainsOfJoins) {
 
 TEST(PartOrder, CallsThatFollowEachOtherBeginAnew) {
   StepGraph graph = one_call({on(0, 0.25), on(1, 0.5, {0}), on(1, 0, {}, 1)}, 2);
-  graph.programs[0].ops.push_back(graph.programs[0].ops[0]);
+  graph.programs[0].ops.push_back(graph.programs[0].ops.copy(0));
   expect_end(graph, 2 * (0.25 + 1 + 0.5 + 1 + 1));
 }
 

@@ -219,7 +219,7 @@ Sums simulated(const Inputs& in) {
   const Step step = make_step(in.model, in.cluster, in.plan, Detail::aggregate);
   Sums sums;
   for (const Rank& rank : step.graph.ranks) {
-    for (const Op& op : step.graph.programs[rank.program].ops) {
+    for (const OpView op : step.graph.programs[rank.program].ops) {
       if (op.kind != OpKind::transfer) continue;
       const Group& group = step.graph.groups[rank.slots[op.slot]];
       sums[std::string(to_text(op.tags.dimension)) + " " + group.patterns[op.pattern].operation] += op.payload_bytes;

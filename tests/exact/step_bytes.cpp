@@ -28,7 +28,7 @@ std::map<std::string, double> payloads(const std::string& experiment, std::vecto
   std::vector<std::map<std::tuple<Dimension, std::int16_t, std::int16_t>, double>> of_program;
   for (const Program& program : step.graph.programs) {
     auto& sums = of_program.emplace_back();
-    for (const Op& op : program.ops) {
+    for (const OpView op : program.ops) {
       if (op.kind == OpKind::transfer) sums[{op.tags.dimension, op.slot, op.pattern}] += op.payload_bytes;
     }
   }

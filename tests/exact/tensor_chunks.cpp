@@ -122,7 +122,7 @@ double forward_seconds(int chunks, const std::string& nvlink_scale) {
   double begin = -1, end = 0;
   const Program& program = graph.programs[graph.ranks[0].program];
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
-    const Op& o = program.ops[op];
+    const OpView o = program.ops[op];
     if (o.tags.phase != Phase::forward || o.tags.layer != 1) continue;
     if (o.kind == OpKind::transfer && graph.labels[o.tags.label] == "ffn input" && begin < 0)
       begin = timeline.spans[0][op].start;

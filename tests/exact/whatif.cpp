@@ -75,7 +75,7 @@ TEST(WhatIf, ResourcesOfOneGpu) {
                            "model.heads=8", "model.kv_heads=8", "model.ffn=4096"});
   const Simulation done = simulate(in, quick());
   double compute = 0, hbm = 0;  // seconds of kernels bound by either
-  for (const Op& op : done.graph.programs[0].ops) (op.sm_seconds > 0 ? compute : hbm) += op.seconds;
+  for (const OpView op : done.graph.programs[0].ops) (op.sm_seconds > 0 ? compute : hbm) += op.seconds;
   const WhatIf result = what_if(in, quick());
   const double of_compute = effect_of(result, "compute 2 x as fast").saved_s;
   const double of_hbm = effect_of(result, "hbm 2 x as fast").saved_s;

@@ -49,7 +49,7 @@ StepGraph random_graph() {
   return graph;
 }
 
-double duration(const Op& op) {
+double duration(const OpView& op) {
   return op.kind == OpKind::transfer ? op.payload_bytes / 3 : op.seconds;
 }
 
@@ -65,7 +65,7 @@ Timeline run(const StepGraph& graph) {
         std::vector<double> free(3, 0);
         std::vector<std::size_t> number(2, 0);
         for (std::size_t i = 0; i < graph.programs[r].ops.size(); ++i) {
-          const Op& op = graph.programs[r].ops[i];
+          const OpView op = graph.programs[r].ops[i];
           double ready = free[op.stream];
           for (const auto before : op.after) ready = std::max(ready, timeline.spans[r][before].end);
           double start = ready;
@@ -97,7 +97,7 @@ RankRow split_slowly(const StepGraph& graph, const Timeline& timeline, std::size
     const double middle = (*t + *std::next(t)) / 2, piece = *std::next(t) - *t;
     bool compute = false, moving = false, waiting = false;
     for (std::size_t i = 0; i < timeline.spans[r].size(); ++i) {
-      const Op& op = graph.programs[r].ops[i];
+      const OpView op = graph.programs[r].ops[i];
       const Span& span = timeline.spans[r][i];
       const bool runs = span.start < middle && middle < span.end;
       compute = compute || (op.kind == OpKind::compute && runs);

@@ -150,7 +150,7 @@ void expect_rules(const Json& trace) {
 TEST(ReportTrace, KeepsTheRulesOfTheFormat) {
   auto e = toy::two_ranks();
   e.graph.sms = 132;
-  e.graph.programs[0].ops[1].sms = 20;
+  e.graph.programs[0].ops.change(1, [](Op& op) { op.sms = 20; });
   expect_rules(Json::parse(to_trace(e.graph, e.timeline, {.memory = {two_points()}})));
 }
 
@@ -205,7 +205,7 @@ TEST(ReportTrace, CountsMemoryAndSharedSms) {
   auto e = toy::two_ranks();
   EXPECT_TRUE(counter(Json::parse(to_trace(e.graph, e.timeline)), 0, "SMs computing").empty());  // not shared
   e.graph.sms = 132;
-  e.graph.programs[0].ops[1].sms = 20;
+  e.graph.programs[0].ops.change(1, [](Op& op) { op.sms = 20; });
   const Json trace = Json::parse(to_trace(e.graph, e.timeline, {.memory = {two_points()}}));
   EXPECT_EQ(counter(trace, 0, "SMs communicating"), (std::map<double, double>{{1e6, 20}, {3e6, 0}}));
   EXPECT_EQ(counter(trace, 0, "SMs computing"),
