@@ -1,8 +1,11 @@
 // Links are shared by max-min fairness: the only file that sees SimGrid.
 //
-// SimGrid is given only what shares links: a part of a collective is one Comm over all its links (a route that lists each
-// link once a leg). A part that has all its links to itself moves at a known rate, so it starts as an event like compute
-// ops and latencies, and becomes a Comm only when another part wants one of its links.
+// SimGrid is given only what shares links that are not enough for all: a part of a collective is one Comm over all its
+// links (a route that lists each link once a leg). A part whose links could carry all that moves over them at the rates
+// of parts that are alone (wide links between switches most often can) is slowed by nobody: it moves at a known rate, so
+// it starts as an event like compute ops and latencies, and becomes a Comm only when another part crowds one of its
+// links. Nothing changes by that: max-min fairness slows no part that has no crowded link, and a link that is not
+// crowded slows none.
 //
 // Settings: CM02 without TCP window and cross traffic takes capacity and bytes as they are; latencies of links are zero
 // here, since plain CM02 shares a link in inverse proportion to route latency, and are paid before the bytes move.
@@ -93,7 +96,7 @@ class SimgridClock : public Movers<SimgridClock> {
   using Handle = std::uint64_t;
 
   SimgridClock(const StepGraph& graph, RouteTable& table, Network& network)
-      : Movers(graph, table), network_(network), moving_on_(graph.links.size(), 0), alone_on_(graph.links.size(), -1) {
+      : Movers(graph, table), network_(network), on_link_(graph.links.size()) {
     sg::Activity::on_completion_cb([this](const sg::Activity& activity) { completed(activity); });
   }
 
@@ -124,7 +127,7 @@ class SimgridClock : public Movers<SimgridClock> {
 
   struct What {
     Event event;
-    int mover;  // that has its links alone, whose last byte arrives; -1: an event
+    int mover;  // that moves freely, whose last byte arrives; -1: an event
   };
   struct Entry {
     double date;
@@ -132,9 +135,9 @@ class SimgridClock : public Movers<SimgridClock> {
     What what;
     bool operator<(const Entry& o) const { return date != o.date ? date > o.date : sequence > o.sequence; }
   };
-  // How a part moves: alone at a known rate, or as a Comm.
+  // How a part moves: freely at its route's rate, or as a Comm.
   struct Motion {
-    bool alone = false;
+    bool free = false;
     Handle arrival = 0;
     double rate = 0, since = 0;
     sg::CommPtr comm;
@@ -180,22 +183,30 @@ class SimgridClock : public Movers<SimgridClock> {
 
   void begin(int index) {
     motions_.resize(movers().size());
-    bool alone = true;
-    for (const LinkId l : route_at(index).links) alone = moving_on_[l]++ == 0 && alone;
-    if (alone) return begin_alone(index);
-    for (const LinkId l : route_at(index).links) {
-      if (alone_on_[l] >= 0) share(alone_on_[l]);
+    const Route& route = route_at(index);
+    motions_[index].rate = route.rate;
+    bool free = true;
+    for (std::size_t k = 0; k < route.links.size(); ++k) {
+      OnLink& on = on_link_[route.links[k]];
+      ++on.moving;
+      on.wanted += route.legs[k] * route.rate;
+      if (on.wanted <= capacity(route.links[k]) * kRounding) continue;
+      free = false;
+      while (!on.free.empty()) share(on.free.back());
     }
-    begin_shared(index);
+    if (free) {
+      begin_free(index);
+    } else {
+      begin_shared(index);
+    }
   }
 
-  void begin_alone(int index) {
-    const Route& route = route_at(index);
-    for (const LinkId l : route.links) alone_on_[l] = index;
-    motions_[index].alone = true;
-    motions_[index].rate = route.rate;
-    motions_[index].since = now_;
-    motions_[index].arrival = push(now_ + movers()[index].left / route.rate, {{}, index});
+  void begin_free(int index) {
+    Motion& motion = motions_[index];
+    for (const LinkId l : route_at(index).links) on_link_[l].free.push_back(index);
+    motion.free = true;
+    motion.since = now_;
+    motion.arrival = push(now_ + movers()[index].left / motion.rate, {{}, index});
   }
 
   Event arrived(int index) {
@@ -221,25 +232,24 @@ class SimgridClock : public Movers<SimgridClock> {
     motions_[index].comm = std::move(comm);
   }
 
-  // Another part wants one of this one's links: from now on SimGrid shares them.
+  // One of its links is crowded: from now on SimGrid shares them.
   void share(int index) {
-    movers()[index].left = halt_alone(index);
+    movers()[index].left = halt_free(index);
     begin_shared(index);
   }
 
-  double halt_alone(int index) {
+  double halt_free(int index) {
     Motion& motion = motions_[index];
     cancel(motion.arrival);
-    motion.alone = false;
-    for (const LinkId l : route_at(index).links) alone_on_[l] = -1;
+    be_free_no_more(index);
     return std::max(movers()[index].left - motion.rate * (now_ - motion.since), 0.0);
   }
 
   double halt(int index) {
     Motion& motion = motions_[index];
     double left = movers()[index].left;
-    if (motion.alone) {
-      left = halt_alone(index);
+    if (motion.free) {
+      left = halt_free(index);
     } else if (std::erase(pending_, index) == 0) {
       left = motion.comm->get_remaining() / (route_at(index).divisor * kPartsOfAByte);
       shared_.erase(motion.comm.get());
@@ -254,7 +264,7 @@ class SimgridClock : public Movers<SimgridClock> {
 
   // A Comm never goes faster than the slowest link of its route did when it started: one whose link becomes faster has
   // to start again.
-  bool feels_change(int index, double before, double after) const { return !motions_[index].alone && after <= before; }
+  bool feels_change(int index, double before, double after) const { return !motions_[index].free && after <= before; }
   void capacity_changed(LinkId link, double capacity) {
     if (capacity > 0) network_.set_capacity(link, capacity);
   }
@@ -273,12 +283,30 @@ class SimgridClock : public Movers<SimgridClock> {
   }
 
   void leave(int index) {
-    for (const LinkId l : route_at(index).links) {
-      --moving_on_[l];
-      if (alone_on_[l] == index) alone_on_[l] = -1;
+    const Route& route = route_at(index);
+    for (std::size_t k = 0; k < route.links.size(); ++k) {
+      OnLink& on = on_link_[route.links[k]];
+      on.wanted = --on.moving == 0 ? 0 : on.wanted - route.legs[k] * motions_[index].rate;
     }
-    motions_[index].alone = false;
+    if (motions_[index].free) be_free_no_more(index);
   }
+
+  void be_free_no_more(int index) {
+    for (const LinkId l : route_at(index).links) {
+      std::vector<int>& free = on_link_[l].free;
+      *std::find(free.begin(), free.end(), index) = free.back();
+      free.pop_back();
+    }
+    motions_[index].free = false;
+  }
+
+  // What moves over a link.
+  struct OnLink {
+    int moving = 0;          // parts
+    double wanted = 0;       // bytes/s, if each had its route to itself
+    std::vector<int> free;   // movers
+  };
+  static constexpr double kRounding = 1 + 1e-10;
 
   Network& network_;
   std::function<void(const Event&)> handler_;
@@ -288,8 +316,7 @@ class SimgridClock : public Movers<SimgridClock> {
   std::unordered_set<Handle> cancelled_;
   Timer* alarm_ = nullptr;  // SimGrid's, for the next own event
   double alarm_date_ = 0;
-  std::vector<int> moving_on_;   // [link] parts moving over it
-  std::vector<int> alone_on_;    // [link] the part that has it alone
+  std::vector<OnLink> on_link_;
   std::vector<Motion> motions_;  // [mover]
   std::vector<int> pending_;     // movers that start as Comms as soon as SimGrid's clock is here
   std::unordered_map<const sg::Activity*, int> shared_;
