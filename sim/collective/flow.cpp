@@ -24,7 +24,8 @@ MessageId Flow::add(Part part, std::vector<MessageId> after, MessageId behind) {
   return static_cast<MessageId>(parts_.size()) - 1;
 }
 
-MessageId Flow::send(RankId from, RankId to, double bytes_per_payload, std::vector<MessageId> after, MessageId behind) {
+MessageId Flow::send(RankId from, RankId to, double bytes_per_payload, std::vector<MessageId> after, MessageId behind,
+                     std::optional<double> latency) {
   const auto [it, fresh] = ways_.try_emplace({from, to});
   if (fresh) {
     Legs legs(cluster_);
@@ -33,7 +34,7 @@ MessageId Flow::send(RankId from, RankId to, double bytes_per_payload, std::vect
   }
   Part part;
   part.loads = it->second.loads;
-  part.alpha = it->second.latency;
+  part.alpha = latency.value_or(it->second.latency);
   part.bytes_per_payload = bytes_per_payload;
   return add(std::move(part), std::move(after), behind);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,10 +20,11 @@ class Flow {
  public:
   explicit Flow(const ClusterSpec& cluster) : cluster_(cluster) {}
 
-  // A message; returns its number. Its latency begins when all of `after` have arrived, its bytes move when those of
-  // `behind` have. All throw InputError when the messages become too many to be simulated one by one.
+  // A message; returns its number. Its latency (the route's, when none is given) begins when all of `after` have
+  // arrived, its bytes move when those of `behind` have. All throw InputError when the messages become too many to be
+  // simulated one by one.
   MessageId send(RankId from, RankId to, double bytes_per_payload, std::vector<MessageId> after = {},
-                 MessageId behind = kNoMessage);
+                 MessageId behind = kNoMessage, std::optional<double> latency = {});
   // In-switch reduction: the node's members all send, the member of this place receives their sum.
   MessageId reduce(std::span<const RankId> node, std::size_t to, double bytes_per_payload, std::vector<MessageId> after,
                    MessageId behind);

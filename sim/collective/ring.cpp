@@ -56,6 +56,8 @@ std::vector<Part> ring_traffic(const GroupCall& call, int rounds) {
 std::vector<Part> ring_messages(const GroupCall& call, int rounds) {
   const std::size_t n = call.members.size();
   const NodeSteps* measured = steps_of(call);
+  std::optional<double> latency;
+  if (measured) latency = measured->of_step(static_cast<double>(n), call.payload);
   Flow flow(call.cluster);
   std::vector<MessageId> before(n, kNoMessage), now(n, kNoMessage);
   for (std::size_t step = 0; step < static_cast<std::size_t>(rounds) * (n - 1); ++step) {
@@ -63,13 +65,8 @@ std::vector<Part> ring_messages(const GroupCall& call, int rounds) {
       const MessageId arrived = before[(i + n - 1) % n];
       std::vector<MessageId> after;
       if (arrived != kNoMessage) after.push_back(arrived);
-      if (measured) {
-        const RankId from = call.members[i], to = call.members[(i + 1) % n];
-        const double own = route_latency(call.cluster, route_between(call.cluster, from, to)).value;
-        after = {flow.join(std::move(after), std::max(0.0, measured->of_step(static_cast<double>(n), call.payload) - own))};
-      }
       now[i] = flow.send(call.members[i], call.members[(i + 1) % n], 1.0 / static_cast<double>(n), std::move(after),
-                         before[i]);
+                         before[i], latency);
     }
     before = now;
   }

@@ -75,11 +75,9 @@ std::vector<Part> rings_messages(const GroupCall& call, int rounds) {
         const RankId from = order[i], to = i + 1 < n ? order[i + 1] : nodes[0][(ring + g * m - m) % g];
         std::vector<MessageId> after;
         if (before[(i + n - 1) % n] != kNoMessage) after.push_back(before[(i + n - 1) % n]);
-        if (measured && call.cluster.node_of(from) == call.cluster.node_of(to)) {
-          const double own = route_latency(call.cluster, route_between(call.cluster, from, to)).value;
-          after = {flow.join(std::move(after), std::max(0.0, measured->step.value - own))};
-        }
-        now[i] = flow.send(from, to, 1.0 / static_cast<double>(n * g), std::move(after), before[i]);
+        std::optional<double> latency;
+        if (measured && call.cluster.node_of(from) == call.cluster.node_of(to)) latency = measured->step.value;
+        now[i] = flow.send(from, to, 1.0 / static_cast<double>(n * g), std::move(after), before[i], latency);
       }
       before = now;
     }
