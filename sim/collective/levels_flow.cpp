@@ -13,6 +13,8 @@ namespace {
 
 using Messages = std::vector<MessageId>;
 
+constexpr double kSwitchChunk = 128 * 1024;  // NCCL_NVLS_CHUNKSIZE's default (github.com/NVIDIA/nccl, src/transport/nvls.cc)
+
 class LevelsFlow {
  public:
   LevelsFlow(const GroupCall& call, const Levels& levels)
@@ -103,7 +105,7 @@ class LevelsFlow {
   void ring() {
     const double block = 1.0 / static_cast<double>(m_ * g_);
     const bool both_ways = levels_.in_switch && levels_.scatter && levels_.gather;
-    const int chunks = chunks_of(payload_ * block, levels_.in_switch ? 64 : 16);
+    const int chunks = levels_.in_switch ? chunks_of(payload_ * block, 64, kSwitchChunk) : chunks_of(payload_ * block);
     const int at_once = both_ways ? std::min(chunks, 4) : chunks, loops = (chunks + at_once - 1) / at_once;
     for (int loop = 0; loop < loops; ++loop) ring_once(at_once, block / (at_once * loops));
   }

@@ -83,6 +83,28 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, AgainstFlow, ::testing::Range<std::size_t>(
                            return std::string(to_text(a.operation)) + "_" + std::string(a.name);
                          });
 
+// Steps measured in a node are quicker than its wire's latency (2 of 3.33 us), or slower: a ring's messages pay them, not
+// the wire's. A kilobyte is all latency: 7 steps on a node, 56 of them and 7 of 2.8 us over eight nodes.
+TEST(Flow, RingsPayMeasuredSteps) {
+  for (const double step : {2e-6, 5e-6}) {
+    ClusterSpec cluster = h800();
+    cluster.gpu.rates = Rates::calibrated;
+    cluster.gpu.calibrated.node_steps = {Seconds(step), Seconds(0), Bytes(1024)};
+    SingleCall call;
+    call.operation = Operation::all_gather;
+    call.payload = 1024;
+    for (const auto& [algorithm, ranks] : {std::pair{"ring", 8}, std::pair{"rings", 64}}) {
+      call.algorithm = algorithm;
+      call.members = first_members(cluster, ranks, 0);
+      const double expected = ranks == 8 ? 7 * step : 56 * step + 7 * 2.8e-6;
+      for (const Detail detail : {Detail::aggregate, Detail::flow}) {
+        call.detail = detail;
+        EXPECT_NEAR(run_single(cluster, call).seconds, expected, 0.01 * expected) << algorithm << " " << step;
+      }
+    }
+  }
+}
+
 // Messages of a ring: 2 x 3 steps of 4. A message waits for what its sender receives, and goes behind its last.
 TEST(Flow, MessagesOfARing) {
   const std::vector<RankId> members = {0, 1, 2, 3};
