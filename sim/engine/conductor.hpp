@@ -205,13 +205,13 @@ class Conductor {
     const auto& ops = program_of(r).ops;
     const Layout& layout = *ranks_[r].layout;
     const double now = clock_.now();
-    double end = run_alone(r, ops[head.op], head.op, now);
-    for (std::int32_t i = head.first_link; i < head.last_link; ++i) end = run_alone(r, ops[layout.chained[i]], layout.chained[i], end);
-    clock_.at(end - now, {Event::Kind::delay_done, ops[head.op].stream, 0, r});
+    double end = run_alone(r, ops.spec(head.op), head.op, now);
+    for (std::int32_t i = head.first_link; i < head.last_link; ++i) end = run_alone(r, ops.spec(layout.chained[i]), layout.chained[i], end);
+    clock_.at(end - now, {Event::Kind::delay_done, ops.spec(head.op).stream, 0, r});
   }
 
   // Returns its end.
-  double run_alone(RankId r, const OpView& op, std::int32_t i, double start) {
+  double run_alone(RankId r, const OpSpec& op, std::int32_t i, double start) {
     const Rank& rank = graph_.ranks[r];
     double end = start;
     if (op.kind == OpKind::compute) {
@@ -236,7 +236,7 @@ class Conductor {
       span(r, step.op) = {streams[s].ready, start, std::max(start, now)};
     } else {
       const std::int32_t* const chained = ranks_[r].layout->chained.data();
-      for (std::int32_t i = step.first_link; i < step.last_link; ++i) pass(streams[program_of(r).ops[chained[i]].stream]);
+      for (std::int32_t i = step.first_link; i < step.last_link; ++i) pass(streams[program_of(r).ops.spec(chained[i]).stream]);
       Span& last = span(r, chained[step.last_link - 1]);
       last.end = std::max(last.start, now);
     }
@@ -263,7 +263,7 @@ class Conductor {
     }
     rank.left = seconds;
     rank.since = clock_.now();
-    rank.speed = rank.pace * speed_with_held(program_of(r).ops[step.op], rank.held_sms);
+    rank.speed = rank.pace * speed_with_held(program_of(r).ops.spec(step.op), rank.held_sms);
     rank.timer = clock_.at_cancellable(seconds / rank.speed, {Event::Kind::compute_done, 0, 0, r});
   }
 
@@ -271,7 +271,7 @@ class Conductor {
   void take_up_speed(RankId r) {
     RankState& rank = ranks_[r];
     if (rank.left <= 0) return;
-    const OpView op = program_of(r).ops[streams_of(r)->next->op];
+    const OpSpec& op = program_of(r).ops.spec(streams_of(r)->next->op);
     const double now = clock_.now();
     const double speed = rank.pace * speed_with_held(op, rank.held_sms);
     if (speed == rank.speed) return;
@@ -283,7 +283,7 @@ class Conductor {
   }
 
   // Speed of a compute op while `held` SMs are taken away: its SM-bound part stretches, the rest does not.
-  double speed_with_held(const OpView& op, int held) const {
+  double speed_with_held(const OpSpec& op, int held) const {
     if (held == 0 || op.sm_seconds == 0) return 1;
     const double free = std::max(1, graph_.sms - held) / static_cast<double>(graph_.sms);
     return op.seconds / (op.sm_seconds / free + op.seconds - op.sm_seconds);
@@ -306,7 +306,7 @@ class Conductor {
       streams_of(member.rank)[member.stream].start = now;
       hold_sms(member.rank, member.sms);
     }
-    const OpView call = program_of(last.rank).ops[last.op];
+    const OpSpec& call = program_of(last.rank).ops.spec(last.op);
     const auto& parts = graph_.groups[g].patterns[call.pattern].parts;
     state.jitter = jitter_factor(graph_.jitter.communication_sigma, graph_.jitter.seed, ~static_cast<std::uint64_t>(g), state.calls++);
     state.parts_left = static_cast<int>(parts.size());
@@ -319,13 +319,13 @@ class Conductor {
     }
   }
 
-  OpView running_call(GroupId g) const {
+  const OpSpec& running_call(GroupId g) const {
     const Ready& member = groups_[g].ready.front();
-    return program_of(member.rank).ops[member.op];
+    return program_of(member.rank).ops.spec(member.op);
   }
 
   void start_part(GroupId g, std::int32_t p) {
-    const OpView call = running_call(g);
+    const OpSpec& call = running_call(g);
     const Part& part = graph_.groups[g].patterns[call.pattern].parts[p];
     const double latency = groups_[g].jitter * (alpha_of(part, clock_.routing()) + part.beta * call.payload_bytes);
     if (latency > 0) {
@@ -338,7 +338,7 @@ class Conductor {
   void move_part(GroupId g, std::int32_t p) {
     GroupState& state = groups_[g];
     if (state.order != nullptr && !state.order->may_move(p, state.progress)) return;
-    const OpView call = running_call(g);
+    const OpSpec& call = running_call(g);
     const Part& part = graph_.groups[g].patterns[call.pattern].parts[p];
     const double bytes = state.jitter * part.bytes_per_payload * call.payload_bytes;
     if (part.loads.empty() || part.counted_only || !(bytes > 0)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
 namespace stepsim {
@@ -135,14 +136,16 @@ class LayOut {
     edges_.reserve(2 * n_);
     for (std::size_t i = 0; i < n_; ++i) add(static_cast<std::int32_t>(i));
     if (!solo.anything()) return;
-    for (const OpView op : ops_) {
+    std::vector<bool> spec_alone;
+    for (const OpSpec& op : ops_.specs()) {
       if (op.kind != OpKind::transfer) {
-        alone_.push_back(op.kind == OpKind::delay || signature.front());
+        spec_alone.push_back(op.kind == OpKind::delay || signature.front());
         continue;
       }
       const auto use = std::lower_bound(uses.begin(), uses.end(), Use{op.slot, op.pattern, op.stream});
-      alone_.push_back(signature[1 + static_cast<std::size_t>(use - uses.begin())]);
+      spec_alone.push_back(signature[1 + static_cast<std::size_t>(use - uses.begin())]);
     }
+    for (std::size_t i = 0; i < n_; ++i) alone_.push_back(spec_alone[ops_.spec_number(i)]);
     make_chains();
   }
 
@@ -150,18 +153,19 @@ class LayOut {
 
  private:
   void add(std::int32_t i) {
-    const OpView op = ops_[i];
+    const OpSpec& op = ops_.spec(i);
+    const std::span<const std::int32_t> after = ops_.after(i);
     auto& stream = layout_.streams[op.stream];
     Layout::Step step{op.seconds, i, static_cast<std::int32_t>(layout_.waits.size()), 0, 0, 0, op.slot, op.sms, op.kind};
     if (!stream.empty()) follow(stream.back().op, i);
     of_stream_.assign(known(i), known(i) + streams_);
-    for (const std::int32_t before : op.after) follow(before, i);
+    for (const std::int32_t before : after) follow(before, i);
     // Of each stream the last op counts, and nothing that the op before in its own stream has waited for.
-    for (const std::int32_t before : op.after) {
-      const std::uint8_t other = ops_[before].stream;
+    for (const std::int32_t before : after) {
+      const std::uint8_t other = ops_.spec(before).stream;
       const std::int32_t until = place_[before] + 1;
-      const bool last = std::all_of(op.after.begin(), op.after.end(), [&](std::int32_t b) {
-        return ops_[b].stream != other || place_[b] <= place_[before];
+      const bool last = std::all_of(after.begin(), after.end(), [&](std::int32_t b) {
+        return ops_.spec(b).stream != other || place_[b] <= place_[before];
       });
       if (other != op.stream && last && until > of_stream_[other]) layout_.waits.push_back({other, until});
     }
@@ -178,7 +182,7 @@ class LayOut {
     std::int32_t* now = known(i);
     const std::int32_t* then = known(before);
     for (std::size_t s = 0; s < streams_; ++s) now[s] = std::max(now[s], then[s]);
-    std::int32_t& own = now[ops_[before].stream];
+    std::int32_t& own = now[ops_.spec(before).stream];
     own = std::max(own, place_[before] + 1);
     edges_.push_back({i, first_[before]});
     first_[before] = static_cast<std::int32_t>(edges_.size()) - 1;
@@ -191,14 +195,15 @@ class LayOut {
   }
 
   // Whether `before` has surely ended when `op` starts.
-  bool ended_by(std::int32_t before, std::int32_t op) const { return place_[before] < known(op)[ops_[before].stream]; }
+  bool ended_by(std::int32_t before, std::int32_t op) const { return place_[before] < known(op)[ops_.spec(before).stream]; }
 
   // When `a` ends, nothing keeps `b` from starting, and what else waits for `a` waits for `b`, too.
   bool makes_chain(std::int32_t a, std::int32_t b) const {
     const auto over = [&](std::int32_t before) { return before == a || ended_by(before, a); };
     const std::int32_t place = place_[b];
-    if (place > 0 && !over(layout_.streams[ops_[b].stream][place - 1].op)) return false;
-    if (!std::all_of(ops_[b].after.begin(), ops_[b].after.end(), over)) return false;
+    if (place > 0 && !over(layout_.streams[ops_.spec(b).stream][place - 1].op)) return false;
+    const std::span<const std::int32_t> after = ops_.after(b);
+    if (!std::all_of(after.begin(), after.end(), over)) return false;
     bool others_wait = true;
     each_follower(a, [&](std::int32_t c) { return others_wait = c == b || ended_by(b, c); });
     return others_wait;
@@ -218,7 +223,7 @@ class LayOut {
     for (std::size_t i = 0; i < n_; ++i) {
       if (chained[i] || !alone_[i]) continue;
       const auto head = static_cast<std::int32_t>(i);
-      Layout::Step& step = layout_.streams[ops_[head].stream][place_[head]];
+      Layout::Step& step = layout_.streams[ops_.spec(head).stream][place_[head]];
       step.first_link = static_cast<std::int32_t>(layout_.chained.size());
       for (std::int32_t next = next_of(head); next >= 0 && !chained[next]; next = next_of(next)) {
         chained[next] = true;

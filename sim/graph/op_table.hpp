@@ -35,13 +35,18 @@ class OpTable {
 
   std::size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
-  OpView operator[](std::size_t i) const {
-    const Entry& entry = entries_[i];
-    const OpSpec& spec = specs_[static_cast<std::size_t>(entry.spec)];
-    OpView view{spec.kind,          spec.stream, spec.slot, spec.pattern, spec.sms, spec.seconds, spec.sm_seconds,
-                spec.payload_bytes, spec.tags,   spec.work, after(i)};
-    view.tags.microbatch = entry.microbatch;
+  // In the place where it is asked, so that only what is looked at is read.
+  [[gnu::always_inline]] OpView operator[](std::size_t i) const {
+    const OpSpec& s = spec(i);
+    OpView view{s.kind, s.stream, s.slot, s.pattern, s.sms, s.seconds, s.sm_seconds, s.payload_bytes, s.tags, s.work, after(i)};
+    view.tags.microbatch = entries_[i].microbatch;
     return view;
+  }
+  std::size_t spec_number(std::size_t i) const { return static_cast<std::size_t>(entries_[i].spec); }
+  const OpSpec& spec(std::size_t i) const { return specs_[spec_number(i)]; }  // no microbatch
+  std::span<const std::int32_t> after(std::size_t i) const {
+    const std::int32_t begin = i == 0 ? 0 : entries_[i - 1].after_end;
+    return {after_.data() + begin, after_.data() + entries_[i].after_end};
   }
   OpView back() const { return (*this)[size() - 1]; }
   Op copy(std::size_t i) const;
@@ -82,10 +87,6 @@ class OpTable {
 
     bool operator==(const Entry&) const = default;
   };
-  std::span<const std::int32_t> after(std::size_t i) const {
-    const std::int32_t begin = i == 0 ? 0 : entries_[i - 1].after_end;
-    return {after_.data() + begin, after_.data() + entries_[i].after_end};
-  }
   std::int32_t number_of(OpSpec spec);
   void grow();
 
