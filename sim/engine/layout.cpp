@@ -132,8 +132,13 @@ class LayOut {
   LayOut(const Program& program, const SoloCalls& solo, const Uses& uses, const std::vector<bool>& signature)
       : ops_(program.ops), n_(program.ops.size()), streams_(program.streams.size()), known_(n_ * streams_, 0), first_(n_, -1) {
     layout_.streams.resize(streams_);
+    std::vector<std::size_t> of_stream(streams_, 0);
+    for (std::size_t s = 0; s < ops_.specs().size(); ++s) of_stream[ops_.specs()[s].stream] += static_cast<std::size_t>(ops_.uses()[s]);
+    for (std::size_t s = 0; s < streams_; ++s) layout_.streams[s].reserve(of_stream[s]);
     place_.reserve(n_);
-    edges_.reserve(2 * n_);
+    alone_.reserve(n_);
+    layout_.waits.reserve(n_);
+    edges_.reserve(3 * n_);
     for (std::size_t i = 0; i < n_; ++i) add(static_cast<std::int32_t>(i));
     if (!solo.anything()) return;
     std::vector<bool> spec_alone;
