@@ -51,7 +51,7 @@ void OpTable::change(std::size_t i, const std::function<void(Op&)>& how) {
 
 Op OpTable::copy(std::size_t i) const {
   Op op;
-  static_cast<OpSpec&>(op) = specs_[static_cast<std::size_t>(entries_[i].spec)];
+  static_cast<OpSpec&>(op) = spec(i);
   op.tags.microbatch = entries_[i].microbatch;
   op.after.assign(after(i).begin(), after(i).end());
   return op;

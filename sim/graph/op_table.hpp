@@ -27,7 +27,7 @@ struct OpView {
 class OpTable {
  public:
   OpTable() = default;
-  OpTable(const std::vector<Op>& ops);  // as a list is assigned
+  OpTable(const std::vector<Op>& ops);  // not explicit: a list of ops is assigned to a program
   void push_back(const Op& op);
   void reserve(std::size_t ops);
   // Changes the i-th op; in the time of making the table anew.
@@ -48,7 +48,6 @@ class OpTable {
     const std::int32_t begin = i == 0 ? 0 : entries_[i - 1].after_end;
     return {after_.data() + begin, after_.data() + entries_[i].after_end};
   }
-  OpView back() const { return (*this)[size() - 1]; }
   Op copy(std::size_t i) const;
 
   // Without a microbatch. How many ops have each.
