@@ -76,7 +76,12 @@ void BlockWriter::elementwise(std::string_view name, double bytes, Unfused unfus
 void BlockWriter::reduction(std::string_view name, double bytes, Unfused unfused, const std::vector<int>& needs) {
   const std::size_t first = list().size();
   elementwise(name, bytes, unfused, needs);
-  for (std::size_t i = first; i < list().size(); ++i) std::get<Kernel>(list()[i].what).reduces = true;
+  for (std::size_t i = first; i < list().size(); ++i) std::get<Kernel>(list()[i].what).access = Kernel::Access::reduces;
+}
+
+void BlockWriter::permutation(std::string_view name, double bytes, const std::vector<int>& needs) {
+  memory(name, bytes, needs);
+  std::get<Kernel>(list().back().what).access = Kernel::Access::permutes;
 }
 
 void BlockWriter::quantise(double rows, double width, Precision to, int copies, const std::vector<int>& needs) {

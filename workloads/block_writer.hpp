@@ -50,6 +50,8 @@ class BlockWriter {
   void elementwise(std::string_view name, double bytes, Unfused unfused, const std::vector<int>& needs = {});
   // The same of a kernel that reduces along rows: a norm, a softmax, a loss.
   void reduction(std::string_view name, double bytes, Unfused unfused, const std::vector<int>& needs = {});
+  // Rows to where an index says, in one kernel.
+  void permutation(std::string_view name, double bytes, const std::vector<int>& needs = {});
   // To FP8 when `to` is FP8 (otherwise nothing): reads the stream's format, writes `copies` (1: along rows; 2: along
   // columns too, as a weight gradient wants it).
   void quantise(double rows, double width, Precision to, int copies, const std::vector<int>& needs = {});

@@ -92,7 +92,16 @@ int join_slices(BlockWriter& w, std::string_view name, const std::vector<int>& n
 
 // Rows sorted by expert, or back: read once, written once.
 void permute(BlockWriter& w, std::string_view name, Precision format, const std::vector<int>& needs = {}) {
-  w.memory(name, 2 * w.shape().expert_rows * activation_row_bytes(w.shape().model.hidden, format), needs);
+  const LayerShape& s = w.shape();
+  w.permutation(name, 2 * s.expert_rows * activation_row_bytes(s.model.hidden, format), needs);
+}
+
+// A copy of each token for each of its experts, by destination; or the sum of what came back for it.
+void pack(BlockWriter& w, std::string_view name, Precision format, const std::vector<int>& needs = {}) {
+  const LayerShape& s = w.shape();
+  const double rows = s.routed_tokens * (1 + s.model.experts.top_k);
+  if (s.plan.parallel.expert == 1 || !s.plan.collectives.packs_rows()) return;
+  w.permutation(name, rows * activation_row_bytes(s.model.hidden, format), needs);
 }
 
 // To the linears' format where the rows did not come in it.
@@ -110,13 +119,16 @@ void inner_forward(BlockWriter& w) {
 std::vector<int> send(BlockWriter& w, std::string_view name, std::string_view shared_name) {
   const LayerShape& s = w.shape();
   w.quantise(s.routed_tokens, s.model.hidden, w.precision().dispatch, 1);
+  pack(w, "pack", w.precision().dispatch);
   const int sent = exchange(w, name, false, w.precision().dispatch);
   return {sent, share(w, shared_name, Operation::all_gather, w.precision().dispatch, sent)};
 }
 
 int bring_back(BlockWriter& w, std::string_view name, std::string_view shared_name) {
+  const LayerShape& s = w.shape();
   const int reduced = share(w, shared_name, Operation::reduce_scatter, w.precision().combine, -1);
   const int back = exchange(w, name, true, w.precision().combine, {reduced});
+  pack(w, "sum of experts", s.stream, {back});
   return back >= 0 ? back : reduced;
 }
 

@@ -150,6 +150,10 @@ struct Kernels {
 };
 
 struct Algorithms {
+  // all_to_all: of routed tokens. NCCL's (pairwise, rail_aligned) want rows packed by destination, and their results summed
+  // by a kernel; DeepEP's (node_limited, what `auto` stands for) read and add rows where they are.
+  bool packs_rows() const { return all_to_all == "pairwise" || all_to_all == "rail_aligned"; }
+
   std::string all_gather = "auto", reduce_scatter = "auto", all_reduce = "auto", all_to_all = "auto";
 
   bool operator==(const Algorithms&) const = default;

@@ -58,7 +58,9 @@ void read_calibrated(Fields& rates, bool has_fp8, Gpu& gpu) {
   Fields f = rates.mapping("calibrated", required());
   CalibratedRates& c = gpu.calibrated;
   f.time("memory_start", c.memory_start, required());
+  f.number("elementwise", c.elementwise, or_default("kernels reach the HBM bandwidth"), 0.05, 1);
   f.number("reduction", c.reduction, required(), 0.05, 1);
+  f.number("permutation", c.permutation, or_default("permuting is a pass over memory"), 0.05, 1);
   if (f.has("dynamic_power")) {
     PowerModel unused;
     f.power("dynamic_power", gpu.power ? gpu.power->dynamic : unused.dynamic, required());

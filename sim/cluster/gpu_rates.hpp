@@ -71,7 +71,9 @@ struct CalibratedRates {
   NodeSteps node_steps;
   AllToAllRates all_to_all;
   Seconds memory_start;    // of a memory-bound kernel, the gap to the next included
-  double reduction = 1;    // of the HBM bandwidth that kernels reach which reduce along rows: norms, softmax, loss
+  double elementwise = 1;  // of the HBM bandwidth that kernels reach which only pass over memory, as training runs them
+  double reduction = 1;    // of that, what kernels reach which reduce along rows: norms, softmax, loss
+  double permutation = 1;  // of that, what kernels reach which put a mixture's rows where its experts want them
 
   bool operator==(const CalibratedRates&) const = default;
 };

@@ -72,10 +72,20 @@ Computing computing(const Kernel& kernel, const Gpu& gpu, int sms) {
   return {at_peak * (static_cast<double>(gpu.sms) / sms), at_peak, c.memory_start, 100};
 }
 
+double part_of_hbm(const Kernel& kernel, const CalibratedRates& rates) {
+  if (kernel.kind != KernelClass::memory) return 1;
+  switch (kernel.access) {
+    case Kernel::Access::straight: return rates.elementwise;
+    case Kernel::Access::reduces: return rates.elementwise * rates.reduction;
+    case Kernel::Access::permutes: return rates.elementwise * rates.permutation;
+  }
+  return 1;
+}
+
 KernelCost calibrated(const Kernel& kernel, const Gpu& gpu, int sms) {
   Computing at = computing(kernel, gpu, sms);
   KernelCost cost;
-  cost.hbm_time = kernel.bytes / (gpu.hbm * (kernel.reduces ? gpu.calibrated.reduction : 1));
+  cost.hbm_time = kernel.bytes / (gpu.hbm * part_of_hbm(kernel, gpu.calibrated));
   if (at.time.value > 0 && gpu.power) {
     const Seconds free = together(at.time, cost.hbm_time, at.overlap);
     cost.clock = clock_of(*gpu.power, kernel.flops / free / peak_of(gpu, kernel.precision));

@@ -27,7 +27,9 @@ struct Kernel {
   // Attention: which kernel. best: of the GPU's table; flash2: FlashAttention-2, also where better ones exist; triton: the
   // first FlashAttention as written in Triton.
   enum class Flash : std::uint8_t { best, flash2, triton } flash = Flash::best;
-  bool reduces = false;      // memory-bound: sums or maxima along rows (norms, softmax, loss)
+  // Memory-bound: straight through; with sums or maxima along rows (norms, softmax, loss); rows to and from where an index
+  // says (a mixture's tokens, fused as Transformer Engine's permutation is).
+  enum class Access : std::uint8_t { straight, reduces, permutes } access = Access::straight;
   bool backward = false;
   Flops flops = {};        // hardware FLOPs
   Flops model_flops = {};  // the part the model's arithmetic needs: equal to flops, or less (recompute: 0; what tensor

@@ -52,6 +52,27 @@ TEST(UnfusedAttention, FlopsAndBytesOfScores) {
   EXPECT_EQ(find(block.forward, "attention dropout"), -1);
 }
 
+// NCCL's all-to-all sends from where rows stand by destination: a copy of each of 4096 tokens for its 8 experts is written
+// before it, and its results are read and summed after it, 7168 elements wide; DeepEP's kernels do both as they move.
+TEST(Experts, RowsArePackedForNccl) {
+  ParallelPlan plan = one_gpu(4096, 1);
+  plan.parallel.expert = 8;
+  plan.precision.dispatch = Precision::fp8;
+  const auto packed = [&](const std::string& algorithm) {
+    plan.collectives.all_to_all = algorithm;
+    const Block block = make_blocks(deepseek_v3(), plan).block(4);
+    return std::vector<double>{bytes_of(block.forward, "pack"), bytes_of(block.forward, "sum of experts"),
+                               bytes_of(block.backward, "pack"), bytes_of(block.backward, "sum of experts")};
+  };
+  const double rows = 9 * 4096.0, fp8 = 7168 + 56 * 4, bf16 = 7168 * 2;  // a scale for each 128 elements
+  const std::vector<double> nccl{rows * fp8, rows * bf16, rows * fp8, rows * bf16};
+  EXPECT_EQ(packed("pairwise"), nccl);
+  EXPECT_EQ(packed("rail_aligned"), nccl);
+  EXPECT_EQ(packed("node_limited"), std::vector<double>(4, 0));
+  plan.parallel.expert = 1;
+  EXPECT_EQ(packed("pairwise"), std::vector<double>(4, 0));
+}
+
 // Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", equation 2: a layer with dropout
 // and unfused attention keeps s b h (34 + 5 a s / h) bytes; equation 4 with tensor and sequence parallelism: / t.
 TEST(UnfusedAttention, ActivationsOfThePaper) {

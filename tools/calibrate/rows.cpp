@@ -122,9 +122,12 @@ Measured attention(const Line& line) {
 
 }  // namespace
 
-std::map<std::string, std::map<std::string, double>> read_memory(const std::string& folder) {
-  std::map<std::string, std::map<std::string, double>> of;
-  for (const Line& line : lines(folder + "/memory.csv")) of[line.of.at("gpu")][line.of.at("what")] = line.value("gbps");
+MeasuredMemory read_memory(const std::string& folder) {
+  MeasuredMemory of;
+  for (const Line& line : lines(folder + "/memory.csv")) {
+    const bool starts = !line.of.at("start_us").empty();
+    of[line.of.at("gpu")][line.of.at("what")] = {line.value("gbps"), starts ? line.value("start_us") : 0};
+  }
   return of;
 }
 

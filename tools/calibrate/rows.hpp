@@ -34,7 +34,13 @@ struct MeasuredCall {
 // `stepsim collective --measured` reads it. Throws as read_kernels does.
 std::vector<MeasuredCall> read_calls(const std::string& file);
 
-// memory.csv: GB/s of each named kernel, by GPU. Throws as read_kernels does.
-std::map<std::string, std::map<std::string, double>> read_memory(const std::string& folder);
+// Passes over memory: seconds = start + bytes / bandwidth. The data sheet's bandwidth is one of them ("data_sheet").
+struct MeasuredPass {
+  double gbps = 0;
+  double start_us = 0;  // 0: not stated
+};
+using MeasuredMemory = std::map<std::string, std::map<std::string, MeasuredPass>>;  // [gpu][kernel]
+// memory.csv. Throws as read_kernels does.
+MeasuredMemory read_memory(const std::string& folder);
 
 }  // namespace stepsim

@@ -39,8 +39,10 @@ std::string section_of(const Gpu& gpu, const std::map<std::string, Origin>& orig
   std::string text = "  # Everything below is written by tools/calibrate from measured/*.csv, which name the source of each measurement.\n"
                      "  # sim/cluster/gpu_rates.hpp says what the keys mean, sim/cost/ how they are used.\n"
                      "  calibrated:\n";
-  text += fmt::format("    memory_start: {}   # assumption: as a small GEMM needs\n", us(c.memory_start));
+  text += fmt::format("    memory_start: {}   # {}\n", us(c.memory_start), origins.at("memory_start").from);
+  text += fmt::format("    elementwise: {:.6g}   # {}\n", c.elementwise, origins.at("elementwise").from);
   text += fmt::format("    reduction: {:.6g}   # {}\n", c.reduction, origins.at("reduction").from);
+  text += fmt::format("    permutation: {:.6g}   # {}\n", c.permutation, origins.at("permutation").from);
   if (gpu.power) text += fmt::format("    dynamic_power: {:.0f}W   # fitted with gemm bf16, or borrowed with it\n", gpu.power->dynamic.value);
   if (origins.contains("node_steps")) {
     text += comment(origins.at("node_steps"), 4) + fmt::format("    node_steps: {{step: {}, fill: {}, half: {:.0f}KiB}}\n", us(c.node_steps.step),

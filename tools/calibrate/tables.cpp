@@ -16,7 +16,6 @@ const Stems kHopper{"h100-sxm", "h200-sxm", "h800-sxm"};            // one chip;
 const Stems kBlackwell{"b200"};
 
 // Ramp and drain of a memory-bound kernel and the gap to the next. assumption: as the start fitted to small GEMMs.
-constexpr double kMemoryStart = 3e-6;
 
 std::string joined(const Stems& stems) {
   std::string text;
@@ -150,29 +149,59 @@ GemmRates with_groups(GemmRates rates, const GemmRates& grouped) {
   return rates;
 }
 
-// What loses against a plain pass over memory by reducing along rows: the loss's kernel over the pass by itself, in
-// thousandths. The GPUs that were not measured get the geometric mean of those that were.
-void reductions(Bench& bench, const MeasuredMemory& memory) {
-  const auto part = [](double of_loss, double of_pass) { return std::round(1000 * of_loss / of_pass) / 1000; };
-  std::map<std::string, double> measured;
-  for (const auto& [stem, gbps] : memory) {
-    if (gbps.contains("ce") && gbps.contains("default")) measured[stem] = part(gbps.at("ce"), gbps.at("default"));
-  }
+double rounded(double value, double to) { return std::round(value / to) * to; }
+double thousandths(double part) { return rounded(1000 * part, 1) / 1000; }
+
+// What some GPUs' memory-bound kernels were measured to do. Boards of their chip have it with them, other GPUs the geometric
+// mean; `give` writes it into a GPU's rates.
+template <class Give>
+void of_memory(Bench& bench, const std::string& name, const std::map<std::string, double>& measured, Give give) {
   double logarithms = 0;
   std::string whose;
-  for (const auto& [stem, fraction] : measured) {
-    logarithms += std::log(fraction);
+  for (const auto& [stem, value] : measured) {
+    logarithms += std::log(value);
     whose += (whose.empty() ? "" : ", ") + stem;
   }
-  const double mean = measured.empty() ? 1 : part(std::exp(logarithms / static_cast<double>(measured.size())), 1);
-  const auto give = [&](const Stems& stems) {  // of one chip
-    const auto owner = std::find_if(stems.begin(), stems.end(), [&](const std::string& stem) { return measured.contains(stem); });
-    for (const std::string& stem : stems) {
-      bench.of(stem).reduction = owner == stems.end() ? mean : measured.at(*owner);
-      bench.origins[stem]["reduction"] = {owner == stems.end() ? "borrowed: geometric mean of " + whose : "measured on " + *owner, false, {}};
+  whose = (measured.size() > 1 ? "borrowed: geometric mean of " : "borrowed from ") + whose;
+  const double mean = std::exp(logarithms / static_cast<double>(measured.size()));
+  for (const Stems& chip : {kAmpere, kHopper, Stems{"b200", "gb200", "gb300"}, Stems{"v100-32-sxm"}}) {
+    const auto owner = std::find_if(chip.begin(), chip.end(), [&](const std::string& stem) { return measured.contains(stem); });
+    for (const std::string& stem : chip) {
+      give(stem, owner == chip.end() ? mean : measured.at(*owner));
+      bench.origins[stem][name] = {owner == chip.end() ? whose : "measured on " + *owner, false, {}};
     }
-  };
-  for (const Stems& chip : {kAmpere, kHopper, Stems{"b200", "gb200", "gb300"}, Stems{"v100-32-sxm"}}) give(chip);
+  }
+}
+
+// What passes over memory take as training runs them: a time, and the bandwidth beyond it. A stream benchmark, which the
+// HBM bandwidth of some GPUs comes from, is faster: the share of the data sheet's bandwidth is what boards have in common.
+void elementwise(Bench& bench, const MeasuredMemory& memory) {
+  std::map<std::string, double> shares, starts;
+  for (const auto& [stem, kernels] : memory) {
+    if (!kernels.contains("default")) continue;
+    shares[stem] = kernels.at("default").gbps / kernels.at("data_sheet").gbps;
+    starts[stem] = kernels.at("default").start_us;
+  }
+  of_memory(bench, "elementwise", shares, [&](const std::string& stem, double share) {
+    const double gbps = share * memory.at(stem).at("data_sheet").gbps;
+    bench.of(stem).elementwise = thousandths(std::min(1.0, gbps * 1e9 / bench.gpu(stem).hbm.value));
+  });
+  of_memory(bench, "memory_start", starts,
+            [&](const std::string& stem, double us) { bench.of(stem).memory_start = Seconds(rounded(us, 0.1) * 1e-6); });
+}
+
+// What loses against that by reducing along rows (the loss), or by going where an index says (permutations in one kernel).
+void slower_passes(Bench& bench, const MeasuredMemory& memory) {
+  std::map<std::string, double> reducing, permuting;
+  for (const auto& [stem, kernels] : memory) {
+    if (!kernels.contains("default")) continue;
+    const double plain = kernels.at("default").gbps;
+    reducing[stem] = kernels.at("ce").gbps / plain;
+    if (!kernels.contains("permute_fwd")) continue;
+    permuting[stem] = std::sqrt(kernels.at("permute_fwd").gbps * kernels.at("permute_bwd").gbps) / plain;
+  }
+  of_memory(bench, "reduction", reducing, [&](const std::string& stem, double part) { bench.of(stem).reduction = thousandths(part); });
+  of_memory(bench, "permutation", permuting, [&](const std::string& stem, double part) { bench.of(stem).permutation = thousandths(part); });
 }
 
 // Steps of collectives within a node; other GPUs of the chip have them with it.
@@ -272,12 +301,12 @@ void volta(Bench& bench) {
 
 Origins calibrate(Gpus& gpus, const Measurements& measured) {
   Bench bench(gpus, measured.kernels);
-  for (auto& [stem, gpu] : gpus) gpu.calibrated.memory_start = Seconds(kMemoryStart);
   ampere(bench);
   hopper(bench);
   blackwell(bench);
   volta(bench);
-  reductions(bench, measured.memory);
+  elementwise(bench, measured.memory);
+  slower_passes(bench, measured.memory);
   node_steps(bench, measured.node_calls);
   all_to_alls(bench, measured.exchanges);
   return bench.origins;

@@ -15,7 +15,6 @@ struct Origin {
   bool borrowed = false;
   Residuals errors;  // of the fit; rows 0 when there are none
 };
-using MeasuredMemory = std::map<std::string, std::map<std::string, double>>;  // [gpu][kernel] GB/s
 using Origins = std::map<std::string, std::map<std::string, Origin>>;  // [gpu][table]
 
 struct Measurements {

@@ -67,6 +67,12 @@ const std::vector<Assumption>& cost_elements() {
        {"cluster.gpu.rates.calibrated.all_to_all.inside=1", "cluster.gpu.rates.calibrated.all_to_all.between=1"}},
       {"reduction", "norms, softmax and loss reach less of HBM's bandwidth than a plain pass (measured on the loss); instead: as much",
        {"cluster.gpu.rates.calibrated.reduction=1"}},
+      {"elementwise", "passes over memory reach what training's were measured to; instead: what a stream benchmark does",
+       {"cluster.gpu.rates.calibrated.elementwise=1"}},
+      {"permutation", "putting a mixture's rows in order reaches the measured part of that; instead: all of it",
+       {"cluster.gpu.rates.calibrated.permutation=1"}},
+      {"memory-start", "a pass over memory takes what training's were measured to beyond their bytes; instead: 3 us, as a small product",
+       {"cluster.gpu.rates.calibrated.memory_start=3us"}},
   };
   return table;
 }

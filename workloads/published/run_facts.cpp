@@ -11,7 +11,7 @@ struct Phrase {
   std::string_view words;
   bool RunFacts::*fact;
 };
-constexpr std::array<Phrase, 15> kPhrases{{{"tp comm overlap on", &RunFacts::tensor_overlap},
+constexpr std::array<Phrase, 17> kPhrases{{{"tp comm overlap on", &RunFacts::tensor_overlap},
                                            {"tp comm overlap (userbuffers) on", &RunFacts::tensor_overlap},
                                            {"tp overlap on", &RunFacts::tensor_overlap},
                                            {"ub_tp_comm_overlap on", &RunFacts::tensor_overlap},
@@ -22,6 +22,8 @@ constexpr std::array<Phrase, 15> kPhrases{{{"tp comm overlap on", &RunFacts::ten
                                            {"no overlap assumed except grad-reduce", &RunFacts::only_reduce_overlap},
                                            {"partition type:transformer|embedding", &RunFacts::embedding_counts},
                                            {"cp = a2a type", &RunFacts::context_all_to_all},
+                                           {"alltoall dispatcher", &RunFacts::packed_rows},
+                                           {"dispatcher=none", &RunFacts::packed_rows},
                                            {"fp8_params on", &RunFacts::fp8_parameters},
                                            {"a2a_overlap=true", &RunFacts::expert_overlap},
                                            {"cross-entropy fusion", &RunFacts::fused_loss},

@@ -49,6 +49,7 @@ void degrees(const PublishedRun& run, const RunFacts& facts, Translation& out) {
     out.plan.overlap.tensor_chunks = p.tensor;
   }
   if (p.tensor > 1 && !facts.tensor_overlap_stated) out.assume("tensor-overlap");
+  if (facts.packed_rows && p.expert > 1) out.plan.collectives.all_to_all = "pairwise";
   if (facts.expert_overlap && p.expert > 1) out.plan.overlap.expert = Overlap::Policy::async;
   if (run.experts > 0) out.assume("balanced-experts");
 }
