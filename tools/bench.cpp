@@ -87,16 +87,14 @@ SweepCost measure(const Sweep& sweep) {
   return cost[0];
 }
 
-void add_point(Sweep& sweep, const Request& request) {
-  const auto position = static_cast<std::int64_t>(sweep.points.size());
-  sweep.points.push_back({{position, fmt::format("{}", position), {}}, request});
+Sweep sweep_of(std::string name, std::size_t size, std::function<Request(std::size_t)> request) {
+  return {std::move(name), size, [=](std::size_t i) { return SweepPoint{{static_cast<std::int64_t>(i), fmt::format("{}", i), {}}, request(i)}; }};
 }
 
 // A thousand distinct plans, as one sweeps them before a training run: every combination that is legal and a few that are
 // refused.
 Sweep gpt_plans(const std::string& home) {
-  Sweep sweep;
-  sweep.name = "gpt";
+  std::vector<Request> requests;
   for (const int nodes : {32, 64, 128}) {
     for (const int tensor : {2, 4, 8}) {
       for (const int pipeline : {2, 4, 8, 16}) {
@@ -110,20 +108,19 @@ Sweep gpt_plans(const std::string& home) {
                                    fmt::format("plan.parallel.pipeline={}", pipeline), fmt::format("plan.schedule={}", schedule),
                                    fmt::format("plan.batch.microbatch_sequences={}", microbatch),
                                    fmt::format("plan.recompute={}", recompute), "plan.batch.global_sequences=1024"};
-              add_point(sweep, request);
+              requests.push_back(request);
             }
           }
         }
       }
     }
   }
-  return sweep;
+  return sweep_of("gpt", requests.size(), [=](std::size_t i) { return requests[i]; });
 }
 
 // Plans of DeepSeek-V3 on 2048 GPUs whose exchanges overlap with computing and share the network with everything else.
 Sweep dualpipe_plans(const std::string& home) {
-  Sweep sweep;
-  sweep.name = "dualpipe";
+  std::vector<Request> requests;
   for (const int pipeline : {8, 16}) {
     for (const int expert : {32, 64, 128}) {
       for (const int context : {1, 2}) {
@@ -135,28 +132,25 @@ Sweep dualpipe_plans(const std::string& home) {
             request.overrides = {fmt::format("plan.parallel.pipeline={}", pipeline), fmt::format("plan.parallel.expert={}", expert),
                                  fmt::format("plan.parallel.context={}", context), fmt::format("plan.schedule={}", schedule),
                                  fmt::format("plan.recompute={}", recompute)};
-            add_point(sweep, request);
+            requests.push_back(request);
           }
         }
       }
     }
   }
-  return sweep;
+  return sweep_of("dualpipe", requests.size(), [=](std::size_t i) { return requests[i]; });
 }
 
 // Tiny steps that differ in their batch.
 Sweep tiny_steps(const std::string& home, int points) {
-  Sweep sweep;
-  sweep.name = "tiny";
-  for (int i = 0; i < points; ++i) {
+  return sweep_of("tiny", static_cast<std::size_t>(points), [=](std::size_t i) {
     Request request;
     request.home = home;
     request.experiment = "gpt-3-175b-pipeline";
     request.overrides = {"cluster.nodes=1", "model.layers=2", "plan.parallel.pipeline=1", "plan.parallel.tensor=8",
                          "plan.batch.global_sequences=1", fmt::format("plan.batch.sequence_length={}", 128 + i)};
-    add_point(sweep, request);
-  }
-  return sweep;
+    return request;
+  });
 }
 
 int bench_sweeps(const std::string& home, int points) {

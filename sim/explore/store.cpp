@@ -133,7 +133,7 @@ Row Store::get(const std::string& key) {
   return row;
 }
 
-void Store::begin(const std::string& sweep, const std::vector<Entry>& entries, bool keep) {
+void Store::begin(const std::string& sweep, std::size_t count, const std::function<Entry(std::size_t)>& entry, bool keep) {
   Transaction all(database_);
   database_.run("CREATE TEMP TABLE IF NOT EXISTS listed(position INTEGER PRIMARY KEY); DELETE FROM listed");
   Statement put = database_.prepare(fmt::format(
@@ -141,7 +141,8 @@ void Store::begin(const std::string& sweep, const std::vector<Entry>& entries, b
       "key = {}, label = excluded.label, varied = excluded.varied",
       keep ? "CASE WHEN label = excluded.label AND varied = excluded.varied THEN key END" : "NULL"));
   Statement list = database_.prepare("INSERT INTO listed VALUES(?)");
-  for (const Entry& e : entries) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Entry e = entry(i);
     put.reset().bind(sweep).bind(e.position).bind(e.label).bind(to_json(e.varied)).run();
     list.reset().bind(e.position).run();
   }

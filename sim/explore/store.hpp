@@ -3,6 +3,7 @@
 // any time loses only what was running.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -50,9 +51,9 @@ class Store {
   void put(const std::string& key, const Row& row);
   Row get(const std::string& key);  // of a known key
 
-  // The sweep consists of these entries from now on (of a shard: those of its positions).
+  // The sweep consists of these entries from now on (of a shard: those of its positions): `entry` of numbers below `count`.
   // `keep`: entries that have not changed keep their results.
-  void begin(const std::string& sweep, const std::vector<Entry>& entries, bool keep = false);
+  void begin(const std::string& sweep, std::size_t count, const std::function<Entry(std::size_t)>& entry, bool keep = false);
   void add(const std::string& sweep, const Entry& entry, const std::string& key);
   void settle(const std::string& sweep, std::int64_t position, const std::string& key);
   std::vector<std::string> sweeps();

@@ -14,19 +14,17 @@ namespace {
 class Run {
  public:
   Run(const Sweep& sweep, Store& store, const SweepOptions& options)
-      : sweep_(sweep), store_(store), options_(options), progress_(options.progress), claims_(sweep.points.size()), started_(sweep.points.size()),
+      : sweep_(sweep), store_(store), options_(options), progress_(options.progress), claims_(sweep.size), started_(sweep.size),
         evaluator_(options.simulate, store.known(!options.retry_failed), &claims_) {
-    const auto of = static_cast<std::size_t>(options.shard.of);
-    for (std::size_t i = static_cast<std::size_t>(options.shard.index); i < sweep.points.size(); i += of) mine_.push_back(i);
-    counts_.points = static_cast<std::int64_t>(mine_.size());
+    const auto of = static_cast<std::size_t>(options.shard.of), first = static_cast<std::size_t>(options.shard.index);
+    mine_ = sweep.size > first ? (sweep.size - first - 1) / of + 1 : 0;
+    counts_.points = static_cast<std::int64_t>(mine_);
   }
 
   SweepCounts counts() {
-    std::vector<Entry> entries;
-    for (const std::size_t i : mine_) entries.push_back(sweep_.points[i].entry);
-    store_.begin(sweep_.name, entries);
-    if (mine_.empty()) return counts_;
-    evaluator_.warm(sweep_.points[mine_.front()].request);
+    store_.begin(sweep_.name, mine_, [this](std::size_t k) { return sweep_.point(mine(k)).entry; });
+    if (mine_ == 0) return counts_;
+    evaluator_.warm(sweep_.point(mine(0)).request);
     run_tasks(options_.workers, {.next = [this] { return next(); },
                                  .work = [this](std::size_t i) { return work(i); },
                                  .done = [this](const Answer& answer) { take(answer); },
@@ -35,15 +33,18 @@ class Run {
   }
 
  private:
+  // Of the shard's points.
+  std::size_t mine(std::size_t k) const { return static_cast<std::size_t>(options_.shard.index) + k * static_cast<std::size_t>(options_.shard.of); }
+
   std::optional<std::size_t> next() {
-    if (next_ == mine_.size()) return std::nullopt;
-    return mine_[next_++];
+    if (next_ == mine_) return std::nullopt;
+    return mine(next_++);
   }
 
-  std::string work(std::size_t i) { return pack(evaluator_.evaluate(sweep_.points[i].request, &started_[i])); }
+  std::string work(std::size_t i) { return pack(evaluator_.evaluate(sweep_.point(i).request, &started_[i])); }
 
   void take(const Answer& answer) {
-    const SweepPoint& point = sweep_.points[answer.task];
+    const SweepPoint point = sweep_.point(answer.task);
     Evaluated e;
     if (answer.crashed) {
       e.key = started_[answer.task].data();
@@ -85,7 +86,7 @@ class Run {
   Claims claims_;
   SharedArray<KeyText> started_;
   Evaluator evaluator_;
-  std::vector<std::size_t> mine_;
+  std::size_t mine_ = 0;  // how many points the shard has
   std::size_t next_ = 0;
   SweepCounts counts_;
   ProgressState state_;

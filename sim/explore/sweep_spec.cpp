@@ -5,6 +5,8 @@
 
 #include <array>
 #include <filesystem>
+#include <memory>
+#include <numeric>
 #include <set>
 
 #include "sim/base/fields.hpp"
@@ -150,28 +152,44 @@ class SpecReader {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
-// Every combination, the last dimension fastest.
-std::vector<Values> combined(const std::vector<Varied>& dimensions) {
-  std::vector<Values> all(1);
-  for (const Varied& d : dimensions) {
-    std::vector<Values> longer;
-    for (const Values& before : all) {
-      for (const auto& values : d.values) {
-        longer.push_back(before);
-        for (std::size_t k = 0; k < d.keys.size(); ++k) longer.back().emplace_back(d.keys[k], values[k]);
-      }
-    }
-    all = std::move(longer);
+// The combinations of all dimensions, the last one fastest, by number.
+class Combinations {
+ public:
+  explicit Combinations(std::vector<Varied> dimensions) : dimensions_(std::move(dimensions)) {
+    for (const Varied& d : dimensions_) size_ *= d.values.size();
   }
-  return all;
-}
+  std::size_t size() const { return size_; }
 
-// The points that the filter keeps, asked of a database in memory that has a column for each key.
-std::vector<Values> filtered(Reading& reading, const std::string& path, int line, const std::string& filter,
-                             std::vector<Values> all) {
-  if (filter.empty() || all.empty() || all.front().empty()) return all;
+  Values values(std::size_t number) const {
+    std::vector<std::size_t> digits;
+    for (auto d = dimensions_.rbegin(); d != dimensions_.rend(); ++d) {
+      digits.push_back(number % d->values.size());
+      number /= d->values.size();
+    }
+    Values values;
+    for (const Varied& d : dimensions_) {
+      for (std::size_t k = 0; k < d.keys.size(); ++k) values.emplace_back(d.keys[k], d.values[digits.back()][k]);
+      digits.pop_back();
+    }
+    return values;
+  }
+
+ private:
+  std::vector<Varied> dimensions_;
+  std::size_t size_ = 1;
+};
+
+// Numbers of those that the filter keeps, asked of a database in memory that has a column for each key.
+std::vector<std::size_t> filtered(Reading& reading, const std::string& path, int line, const std::string& filter, const Combinations& all) {
+  std::vector<std::size_t> kept;
+  const Values first = all.values(0);
+  if (filter.empty() || first.empty()) {
+    kept.resize(all.size());
+    std::iota(kept.begin(), kept.end(), 0);
+    return kept;
+  }
   std::vector<std::string> keys;
-  for (const auto& [key, value] : all.front()) keys.push_back(key);
+  for (const auto& [key, value] : first) keys.push_back(key);
   try {
     Database memory(":memory:", Database::Access::create);
     std::string names, marks;
@@ -184,18 +202,16 @@ std::vector<Values> filtered(Reading& reading, const std::string& path, int line
     memory.run("BEGIN");
     for (std::size_t i = 0; i < all.size(); ++i) {
       put.reset().bind(static_cast<double>(i));
-      for (const auto& [key, value] : all[i]) put.bind(cell_from(value));
+      for (const auto& [key, value] : all.values(i)) put.bind(cell_from(value));
       put.run();
     }
     memory.run("COMMIT");
-    Statement kept = memory.prepare(fmt::format("SELECT position_ FROM points WHERE ({}) ORDER BY position_", to_sql(filter)));
-    std::vector<Values> result;
-    while (kept.step()) result.push_back(std::move(all[static_cast<std::size_t>(std::get<double>(kept.cell(0)))]));
-    return result;
+    Statement chosen = memory.prepare(fmt::format("SELECT position_ FROM points WHERE ({}) ORDER BY position_", to_sql(filter)));
+    while (chosen.step()) kept.push_back(static_cast<std::size_t>(std::get<double>(chosen.cell(0))));
   } catch (const DatabaseError& e) {
     reading.problems.push_back({path, line, "filter", fmt::format("{}; it may name {}", e.what(), fmt::join(keys, ", "))});
-    return {};
   }
+  return kept;
 }
 
 SweepPoint point_of(const Request& base, const Values& values, std::int64_t position) {
@@ -220,8 +236,8 @@ void apply(Request& request, const std::string& key, const std::string& value) {
 
 std::string points_key(const Sweep& sweep) {
   std::string text = sweep.name;
-  for (const SweepPoint& point : sweep.points) {
-    const Request& r = point.request;
+  for (std::size_t i = 0; i < sweep.size; ++i) {
+    const Request r = sweep.point(i).request;
     for (const std::string& part : {r.experiment, r.model, r.cluster, r.plan, r.scenario}) text += "\n" + part;
     for (const std::string& o : r.overrides) text += "\n" + o;
   }
@@ -256,13 +272,13 @@ Sweep read_sweep(const std::string& path, const std::string& home, const std::ve
   for (const Varied& d : dimensions) count *= static_cast<double>(d.values.size());
   if (count > kMostPoints) f->problem("product", fmt::format("makes {:.3g} points; at most {:.0f}", count, kMostPoints));
   reading.throw_if_any();
-  std::vector<Values> all = combined(dimensions);
-  const auto before = static_cast<std::int64_t>(all.size());
-  all = filtered(reading, path, line, filter, std::move(all));
+  const auto all = std::make_shared<const Combinations>(dimensions);
+  const auto kept = std::make_shared<const std::vector<std::size_t>>(filtered(reading, path, line, filter, *all));
   reading.throw_if_any();
-  sweep.filtered = before - static_cast<std::int64_t>(all.size());
-  if (all.empty()) throw InputError({{path, line, "filter", "drops every point"}});
-  for (const Values& values : all) sweep.points.push_back(point_of(base, values, static_cast<std::int64_t>(sweep.points.size())));
+  if (kept->empty()) throw InputError({{path, line, "filter", "drops every point"}});
+  sweep.size = kept->size();
+  sweep.filtered = static_cast<std::int64_t>(all->size() - kept->size());
+  sweep.point = [=](std::size_t i) { return point_of(base, all->values((*kept)[i]), static_cast<std::int64_t>(i)); };
   return sweep;
 }
 

@@ -17,6 +17,7 @@
 // filter drops.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,8 +34,9 @@ struct SweepPoint {
 
 struct Sweep {
   std::string name;
-  std::vector<SweepPoint> points;
-  std::int64_t filtered = 0;  // combinations that the filter dropped
+  std::size_t size = 0;
+  std::function<SweepPoint(std::size_t)> point;  // below size. Made when asked for: a sweep's memory does not hold its points.
+  std::int64_t filtered = 0;                     // combinations that the filter dropped
 };
 
 // Reads the file and lists its points. Throws InputError with all problems. `overrides` are added to every point's.

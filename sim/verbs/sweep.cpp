@@ -29,8 +29,8 @@ struct Arguments {
 
 std::string listed(const Sweep& sweep) {
   std::string text;
-  for (const SweepPoint& point : sweep.points) text += point.entry.label + "\n";
-  text += fmt::format("{} points", sweep.points.size());
+  for (std::size_t i = 0; i < sweep.size; ++i) text += sweep.point(i).entry.label + "\n";
+  text += fmt::format("{} points", sweep.size);
   if (sweep.filtered > 0) text += fmt::format("; the filter drops {}", sweep.filtered);
   return text + "\n";
 }
@@ -71,7 +71,7 @@ int run_slurm(const Arguments& args, const Sweep& sweep, const std::string& home
   if (failed) throw InputError({{job.folder, 0, "--folder", failed.message()}});
   const std::string script = job.folder + "/job.sh";
   write_output(script, script_of(job));
-  std::string text = fmt::format("{} points in {} shards: {}\n", sweep.points.size(), job.shards, script);
+  std::string text = fmt::format("{} points in {} shards: {}\n", sweep.size, job.shards, script);
   if (args.submit == "on") text += fmt::format("submitted as job {}\n", submit(script));
   text += fmt::format("when it has ended: {} sweep {} --collect {}\n", shell_word(job.program), shell_word(args.spec), shell_word(job.folder));
   write_output("-", text);
@@ -102,15 +102,13 @@ std::vector<std::string> shard_files(const std::vector<std::string>& paths) {
 
 int collect(const Arguments& args, const Sweep& sweep) {
   return with_store(store_path(args, sweep), Store::Use::write, [&](Store& store) {
-    std::vector<Entry> entries;
-    for (const SweepPoint& point : sweep.points) entries.push_back(point.entry);
-    store.begin(sweep.name, entries, true);
+    store.begin(sweep.name, sweep.size, [&](std::size_t i) { return sweep.point(i).entry; }, true);
     for (const std::string& file : shard_files(args.collect)) {
       with_store(file, Store::Use::write_shared, [](Store&) { return 0; });
       store.merge(file);
     }
     const auto pending = store.select({sweep.name, "ending = 'pending'", "", {"position"}, -1}).rows.size();
-    if (pending > 0) spdlog::warn("{} of {} points have no result yet", pending, sweep.points.size());
+    if (pending > 0) spdlog::warn("{} of {} points have no result yet", pending, sweep.size);
     return show(args, sweep, store);
   });
 }
