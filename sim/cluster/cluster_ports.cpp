@@ -61,6 +61,7 @@ void find_owners(ClusterSpec& cluster) {
   add_first_links(cluster, ports);
   std::sort(ports.begin(), ports.end());
   ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+  cluster.shared_ports.clear();
   cluster.link_owner.assign(cluster.platform->links().size(), kNobody);
   for (auto first = ports.begin(); first != ports.end();) {
     const auto last = std::find_if(first, ports.end(), [&](const SharedPort& p) { return p.link != first->link; });

@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "sim/cluster/cluster_parts.hpp"
+
 namespace stepsim {
 
 ClusterSpec part_of(const ClusterSpec& cluster, int nodes, int gpus_per_node) {
@@ -12,15 +14,13 @@ ClusterSpec part_of(const ClusterSpec& cluster, int nodes, int gpus_per_node) {
   part.nvlink_hosts.clear();
   part.nic_hosts.clear();
   part.speed.clear();
-  std::vector<RankId> now(static_cast<std::size_t>(cluster.ranks()), -1);
   for (RankId rank = 0; rank < part.ranks(); ++rank) {
     const auto before = static_cast<std::size_t>(part.node_of(rank) * cluster.gpus_per_node + part.local_of(rank));
-    now[before] = rank;
     part.nvlink_hosts.push_back(cluster.nvlink_hosts[before]);
     part.nic_hosts.push_back(cluster.nic_hosts[before]);
     part.speed.push_back(cluster.speed[before]);
   }
-  for (RankId& owner : part.link_owner) owner = owner < 0 ? -1 : now[static_cast<std::size_t>(owner)];
+  find_owners(part);
   return part;
 }
 

@@ -2,8 +2,11 @@
 // options in their files.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+#include <utility>
 
+#include "sim/cluster/part.hpp"
 #include "support/shipped_cluster.hpp"
 
 namespace stepsim::topologies_test {
@@ -54,6 +57,31 @@ TEST(Topologies, GpusShareCards) {
   const ClusterSpec one = shipped_cluster("a100-1x100");
   EXPECT_EQ(names_of(one, 7, 9), "nic0_up nic1_down");
   EXPECT_EQ(one.tiers.back(), "ethernet");
+}
+
+// A job on a part of a cluster sees the ports as it would if the cluster had only that part.
+TEST(Topologies, PortsOfAPartOfACluster) {
+  struct Part {
+    const char* cluster;
+    int nodes, gpus;
+  };
+  for (const auto& [name, nodes, gpus] : {Part{"a100-4x200", 2, 8}, Part{"a100-4x200", 3, 4}, Part{"a100-4x200", 2, 3}, Part{"a100-1x100", 2, 2},
+                                          Part{"a100-pcie", 2, 6}, Part{"dgx2-v100", 3, 8}, Part{"gb200-nvl72", 2, 64}, Part{"dgx-h100", 1, 4}}) {
+    using Ports = std::set<std::pair<std::string, RankId>>;
+    const auto ports = [](const ClusterSpec& c) {
+      Ports all;
+      for (std::size_t l = 0; l < c.link_owner.size(); ++l) {
+        if (c.link_owner[l] >= 0) all.emplace(c.platform->links()[l].name, c.link_owner[l]);
+      }
+      for (const SharedPort& port : c.shared_ports) all.emplace(c.platform->links()[static_cast<std::size_t>(port.link)].name, port.rank);
+      return all;
+    };
+    const ClusterSpec alone = shipped_cluster(name, {{"nodes", std::to_string(nodes)}, {"gpus_per_node", std::to_string(gpus)}});
+    const ClusterSpec part = part_of(shipped_cluster(name), nodes, gpus);
+    EXPECT_EQ(ports(part), ports(alone)) << name << " " << nodes << " x " << gpus;
+    EXPECT_EQ(part.shared_ports.size(), alone.shared_ports.size()) << name;
+    EXPECT_FALSE(ports(alone).empty()) << name;
+  }
 }
 
 TEST(Topologies, LeafOversubscribedFourToOne) {

@@ -52,6 +52,20 @@ SYSTEMS = {
     ),
     "dgx-a100-40": system("gpus/a100-40-sxm.yaml", A100_NVLINK, HDR, leaf_size=SU_A100),
     "dgx-a100-80": system("gpus/a100-80-sxm.yaml", A100_NVLINK, HDR, leaf_size=SU_A100),
+    "hgx-a800": system(
+        "gpus/a100-80-sxm.yaml",
+        ("157GBps", "assumption: the share of the A800 data sheet's 200 that the A100 reaches of its 300 (78 %)"),
+        HDR,
+        leaf_size=SU_A100,
+    ),
+    "dgx2-v100": system(
+        "gpus/v100-32-sxm.yaml",
+        ("118GBps", "assumption: the share of the DGX-2 data sheet's 150 that the A100 reaches of its 300 (78 %)"),
+        ("12GBps", "assumption: 96 % of the 100 Gb/s of ConnectX-5 (DGX-2 data sheet), the share that 200 and 400 Gb/s cards "
+         "reach with NCCL"),
+        gpus=16,
+        nics=8,
+    ),
     "a100-4x200": system("gpus/a100-80-sxm.yaml", A100_NVLINK, HDR_SHARED, nics=4),
     "a100-4x100": system("gpus/a100-80-sxm.yaml", A100_NVLINK, GBE_100, nics=4),
     "a100-1x100": system("gpus/a100-80-sxm.yaml", A100_NVLINK, GBE_100, nics=1),

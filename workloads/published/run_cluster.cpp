@@ -18,17 +18,18 @@ struct GpuWords {
   double gigabits = 0;                     // of a GPU's part of the cards between nodes there, by the data sheet
   int domain = 0;                          // GPUs of one NVLink domain where it is larger than a server
 };
-constexpr std::array<GpuWords, 12> kGpus{{{"gb300", "", "gb300-nvl72", 800, 72},
+constexpr std::array<GpuWords, 13> kGpus{{{"gb300", "", "gb300-nvl72", 800, 72},
                                           {"gb200", "", "gb200-nvl72", 400, 72},
                                           {"b200", "", "hgx-b200", 400},
                                           {"h200", "", "hgx-h200", 400},
                                           {"h800", "", "h800-256x8", 400},
                                           {"h100", "pcie", ""},
                                           {"h100", "", "dgx-h100", 400},
-                                          {"a100", "pcie", ""},
+                                          {"a100", "pcie", "a100-pcie", 50},
                                           {"a100", "40gb", "dgx-a100-40", 200},
                                           {"a100", "40 gb", "dgx-a100-40", 200},
                                           {"a100", "", "dgx-a100-80", 200},
+                                          {"a800", "", "hgx-a800", 200},
                                           {"v100", "", "dgx2-v100", 50}}};
 
 constexpr int kUsedOfRack = 64;  // an NVL72 job takes 64 of the 72 GPUs of each rack where it needs several
