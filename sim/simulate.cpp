@@ -132,12 +132,31 @@ std::optional<Report> brief_report(const Inputs& inputs, const Options& options,
   return report;
 }
 
+std::vector<std::string> resources_of(const ClusterSpec& cluster) {
+  std::vector<std::string> names{"compute", "hbm"};
+  if (cluster.gpu.rates == Rates::calibrated || cluster.gpu.launch_gap.value > 0) names.emplace_back("starts");
+  names.insert(names.end(), cluster.tiers.begin(), cluster.tiers.end());
+  names.emplace_back("latency");
+  return names;
+}
+
 ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double factor) {
   Gpu& gpu = cluster.gpu;
   if (resource == "compute") {
     gpu.compute_speed *= factor;
   } else if (resource == "hbm") {
     gpu.hbm *= factor;
+  } else if (resource == "starts") {
+    CalibratedRates& c = gpu.calibrated;
+    for (Seconds* start : {&gpu.launch_gap, &c.memory_start}) *start /= factor;
+    for (GemmRates* rates : {&c.bf16, &c.fp8, &c.grouped_bf16, &c.grouped_fp8}) {
+      rates->start /= factor;
+      rates->group /= factor;
+    }
+    for (AttentionPasses* passes : {&c.flash, &c.flash2}) {
+      passes->forward.start /= factor;
+      passes->backward.start /= factor;
+    }
   } else if (resource == "latency") {
     for (Seconds& latency : cluster.latency) latency /= factor;
     for (Seconds* latency : {&gpu.nvls.latency, &gpu.calibrated.node_steps.step, &gpu.calibrated.node_steps.fill}) *latency /= factor;
@@ -160,9 +179,7 @@ ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double
 namespace {
 
 std::map<std::string, double> elasticities_at(const Inputs& inputs, const Options& options, double step_time, double factor) {
-  std::vector<std::string> resources = {"compute", "hbm"};
-  resources.insert(resources.end(), inputs.cluster.tiers.begin(), inputs.cluster.tiers.end());
-  resources.push_back("latency");
+  const std::vector<std::string> resources = resources_of(inputs.cluster);
   SharedArray<double> times(resources.size());
   std::vector<std::function<void()>> works;
   for (std::size_t i = 0; i < resources.size(); ++i) {

@@ -43,11 +43,15 @@ Simulation simulate(const Inputs& inputs, const Options& options);
 // then takes its least time, and what has to wait for what does not change: no event ends later than with contention.)
 std::optional<Report> brief_report(const Inputs& inputs, const Options& options, double limit_s);
 
-// What a resource that is faster by 1 % saves: "compute", "hbm", each wire, "latency" -> -(dT/T)/(dx/x).
+// Of what elasticities are measured: "compute", "hbm", "starts" (what kernels take beyond their work, where they do), each
+// wire, "latency".
+std::vector<std::string> resources_of(const ClusterSpec& cluster);
+
+// What a resource that is faster by 1 % saves -> -(dT/T)/(dx/x).
 std::map<std::string, double> measure_elasticities(const Inputs& inputs, const Options& options, double step_time,
                                                    std::vector<std::string>* warnings = nullptr);
 
-// The cluster with a resource ("compute", "hbm", a tier's name, "latency") `factor` times as fast.
+// The cluster with a resource of those `factor` times as fast.
 ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double factor);
 
 }  // namespace stepsim

@@ -27,13 +27,11 @@ Measured measure(const Inputs& inputs, const ClusterSpec& planned_on, const Opti
 }
 
 std::vector<Alternative> faster_resources(const ClusterSpec& cluster) {
-  std::vector<std::string> names = {"compute", "hbm"};
-  names.insert(names.end(), cluster.tiers.begin(), cluster.tiers.end());
-  names.emplace_back("latency");
   std::vector<Alternative> changes;
-  for (const std::string& name : names) {
+  for (const std::string& name : resources_of(cluster)) {
+    const char* better = name == "latency" ? "low" : name == "starts" ? "short" : "fast";
     for (const double factor : {1.1, 2.0}) {
-      changes.push_back({"resource", fmt::format("{} {:g} x as {}", name, factor, name == "latency" ? "low" : "fast"), name, factor, {}});
+      changes.push_back({"resource", fmt::format("{} {:g} x as {}", name == "starts" ? "kernel starts" : name, factor, better), name, factor, {}});
     }
   }
   return changes;

@@ -150,8 +150,9 @@ struct Kernels {
 };
 
 struct Algorithms {
-  // all_to_all: of routed tokens. NCCL's (pairwise, rail_aligned) want rows packed by destination, and their results summed
-  // by a kernel; DeepEP's (node_limited, what `auto` stands for) read and add rows where they are.
+  // all_to_all: of routed tokens. NCCL's (pairwise, rail_aligned) move a copy for each of a token's experts, packed by
+  // destination, and a kernel sums the results; DeepEP's (node_limited; auto: that, inside one node a copy a GPU) read and
+  // add rows where they are and move one copy for all experts on a GPU.
   bool packs_rows() const { return all_to_all == "pairwise" || all_to_all == "rail_aligned"; }
 
   std::string all_gather = "auto", reduce_scatter = "auto", all_reduce = "auto", all_to_all = "auto";

@@ -32,7 +32,9 @@ const TokenRouting& ExpertPlaces::routing(const PatternKey& key, const GroupShap
 
 TokenRouting equal_routing(const ModelSpec& model, const ParallelPlan& plan) {
   const Experts& e = model.experts;
-  return {static_cast<double>(e.count), static_cast<double>(e.top_k), plan.routing.max_nodes};
+  TokenRouting routing{static_cast<double>(e.count), static_cast<double>(e.top_k), plan.routing.max_nodes};
+  routing.every_copy = plan.collectives.packs_rows();
+  return routing;
 }
 
 }  // namespace stepsim

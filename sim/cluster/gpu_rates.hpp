@@ -70,7 +70,7 @@ struct CalibratedRates {
   bool has_flash2 = false;
   NodeSteps node_steps;
   AllToAllRates all_to_all;
-  Seconds memory_start;    // of a memory-bound kernel, the gap to the next included
+  Seconds memory_start;    // of a memory-bound kernel, the gap to the next included: what the bandwidth's source adds to one
   double elementwise = 1;  // of the HBM bandwidth that kernels reach which only pass over memory, as training runs them
   double reduction = 1;    // of that, what kernels reach which reduce along rows: norms, softmax, loss
   double permutation = 1;  // of that, what kernels reach which put a mixture's rows where its experts want them

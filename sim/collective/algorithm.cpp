@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "sim/collective/algorithms.hpp"
+#include "sim/collective/copies.hpp"
 #include "sim/collective/idle_wires.hpp"
 #include "sim/collective/legs.hpp"
 
@@ -143,6 +144,7 @@ Pattern make_pattern(const ClusterSpec& cluster, std::span<const RankId> members
   }
   const GroupCall call{cluster, members, routing, payload};
   Pattern pattern{std::string(to_text(operation)), std::string(found->name), {}};
+  if (operation == Operation::all_to_all) pattern.copies = copies_sent(shape, routing, found->name == "node_limited");
   pattern.parts = detail == Detail::flow ? found->messages(call) : found->traffic(call);
   if (operation == Operation::all_to_all && cluster.gpu.all_to_all() != AllToAllRates{}) {
     detail == Detail::flow ? add_idle_end(cluster, found->traffic(call), pattern.parts) : add_idle_wires(cluster, pattern.parts);

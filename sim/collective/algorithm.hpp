@@ -48,10 +48,11 @@ struct TokenRouting {
   int max_nodes = 0;  // 0: no limit
 
   // Unequal experts (empty: equal ones), as unequal_routing() works them out: probability that a token sends a copy
-  std::vector<double> to_member = {};  // [member] to it, when any node may be reached
+  std::vector<double> to_member = {};  // [member] to it, when any node may be reached (with every_copy: copies, not whether)
   std::vector<double> to_node = {};    // [node of the group] to it, under max_nodes
   std::vector<double> in_node = {};    // [member] to its node and there to it, under max_nodes
   bool back = false;                   // combine: every copy goes back from where dispatch has sent it
+  bool every_copy = false;  // a copy for each expert (NCCL's all-to-all); or one for all of a token's experts on a GPU (DeepEP)
 
   bool operator==(const TokenRouting&) const = default;
 };

@@ -15,4 +15,8 @@ struct Copies {
 // each.
 Copies expected_copies(const GroupShape& shape, const TokenRouting& routing);
 
+// Copies of a token that a member sends, to itself included, with experts equal or not: with every_copy top_k; by node_limited
+// one a node where there are several (DeepEP's logical bandwidth counts those), otherwise one a GPU. 1 without routing.
+double copies_sent(const GroupShape& shape, const TokenRouting& routing, bool node_limited);
+
 }  // namespace stepsim

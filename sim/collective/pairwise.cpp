@@ -1,6 +1,7 @@
 // Pairwise all-to-all: every member sends its share to every other, directly. Without token routing a share is V/n.
 // With it, V is one copy of each token and a token goes to c = expected_gpus(experts, n, top_k) of the n members, so a
 // share is V c/n: copies to experts on one GPU travel once, copies to GPUs of one node each cross the network.
+// With every_copy, c = top_k.
 //
 // With unequal experts a share is V p, p = to_member of the member that holds the experts; combine goes the other way.
 // Shares of one size move in lockstep, side by side with those of other sizes. Closed form: the busiest port of a GPU.
@@ -30,8 +31,7 @@ namespace {
 
 // Of V that go to one member: 1/n of them all without routing, of a token's copies with it.
 double share_of(const GroupShape& shape, const TokenRouting& routing) {
-  const Copies copies = expected_copies(shape, routing);
-  return copies.nodes * copies.on_node / shape.size;
+  return copies_sent(shape, routing, false) / shape.size;
 }
 
 void add_pair(Legs& legs, RankId from, RankId to, bool by_rail) {

@@ -157,7 +157,10 @@ TokenRouting unequal_routing(TokenRouting routing, std::span<const double> loads
   const auto experts = loads.size() / static_cast<std::size_t>(size);  // of a member
   Picks anywhere(loads);
   routing.to_member.clear();
-  for (int m = 0; m < size; ++m) routing.to_member.push_back(anywhere.reach(m * experts, experts));
+  for (int m = 0; m < size; ++m) {
+    const auto own = loads.subspan(static_cast<std::size_t>(m) * experts, experts);
+    routing.to_member.push_back(routing.every_copy ? sorted_sum(own) : anywhere.reach(m * experts, experts));
+  }
   routing.to_node = {1};
   routing.in_node = routing.to_member;
   if (nodes == 1 || size % nodes != 0) return routing;

@@ -84,6 +84,7 @@ struct Pattern {
   std::string operation;  // all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, point_to_point
   std::string algorithm;  // flat, ring, hierarchical, node_limited, ...
   std::vector<Part> parts;
+  double copies = 1;      // of its payload that a member sends, to itself included: of routed tokens one for each destination
 
   bool operator==(const Pattern&) const = default;
 };

@@ -49,11 +49,13 @@ class Kinds {
                       .dimension = std::string(to_text(dimension)),
                       .algorithm = pattern.algorithm,
                       .group_size = group.size});
+      copies.push_back(pattern.copies);
     }
     return static_cast<std::size_t>(number);
   }
 
   std::vector<CollectiveRow> rows;
+  std::vector<double> copies;  // [row] of the payload that are sent
 
  private:
   static constexpr std::size_t dimensions = static_cast<std::size_t>(Dimension::reduce) + 1;
@@ -93,8 +95,9 @@ std::vector<CollectiveRow> collect_collectives(const StepGraph& graph, const Tim
       worst[k].rank = graph.ranks[r].original;
     }
   }
-  for (CollectiveRow& row : worst) {
-    const double bytes = bus_factor(row.operation, row.group_size) * row.bytes_per_rank;
+  for (std::size_t k = 0; k < worst.size(); ++k) {
+    CollectiveRow& row = worst[k];
+    const double bytes = bus_factor(row.operation, row.group_size) * row.bytes_per_rank * kinds.copies[k];
     row.bus_bandwidth = row.busy_s > 0 ? bytes / row.busy_s : 0;
   }
   std::stable_sort(worst.begin(), worst.end(), [](const CollectiveRow& a, const CollectiveRow& b) {

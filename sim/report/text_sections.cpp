@@ -111,6 +111,8 @@ std::string resources_section(const Report& report) {
   };
   row("compute", report.roofline.compute_s, report.critical_path.by_kind);
   row("hbm", report.roofline.hbm_s, {});
+  const auto& measured = report.verdict.elasticities;
+  if (std::any_of(measured.begin(), measured.end(), [](const Elasticity& e) { return e.resource == "starts"; })) row("starts", -1, {});
   for (std::size_t t = 0; t < std::min(report.tiers.size(), report.roofline.wire_s.size()); ++t) {
     row(report.tiers[t], report.roofline.wire_s[t], report.critical_path.by_wire);
   }

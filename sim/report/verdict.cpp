@@ -12,7 +12,7 @@ namespace stepsim {
 namespace {
 
 bool is_compute(const std::string& resource) {
-  return resource == "compute" || resource == "hbm";
+  return resource == "compute" || resource == "hbm" || resource == "starts";
 }
 
 // Both sides of the question, and the largest resource of each. What makes a step longer when it is faster takes nothing
@@ -38,9 +38,9 @@ double saved_by_10_percent(double elasticity, double step_time) {
   return elasticity * step_time * (1 - 1 / 1.1);
 }
 
-// In the order compute, hbm, wires, latency, then whatever else was measured.
+// In the order compute, hbm, starts of kernels (where they take time), wires, latency, then whatever else was measured.
 std::vector<Elasticity> in_order(const Report& report, const std::map<std::string, double>& measured) {
-  std::vector<std::string> names{"compute", "hbm"};
+  std::vector<std::string> names{"compute", "hbm", "starts"};
   names.insert(names.end(), report.tiers.begin(), report.tiers.end());
   names.emplace_back("latency");
   for (const auto& [name, value] : measured) {
@@ -80,15 +80,17 @@ std::string in_words(const Report& report, const Sides& sides) {
   const double other = communication ? sides.compute : sides.communication;
   const double mine = communication ? sides.communication : sides.compute;
   std::string text = communication ? fmt::format("Communication-bound by {}", first.resource) : "Compute-bound";
-  if (!communication && first.resource == "hbm") text += " by HBM";
+  if (!communication && first.resource != "compute") text += " by " + resource_text(first.resource);
   const std::string faster =
-      first.resource == "latency" ? "10 % less latency" : fmt::format("10 % faster {}", resource_text(first.resource));
+      first.resource == "latency" ? "10 % less latency" : first.resource == "starts" ? "10 % shorter kernel starts" : fmt::format("10 % faster {}", resource_text(first.resource));
   const auto saved = [&](double elasticity) {
     return seconds_text(std::max(0.0, saved_by_10_percent(elasticity, report.step_time_s)));
   };
-  text += fmt::format("{}: {} saves {} of {}; 10 % faster wires and latency together save {}, 10 % faster compute and HBM {}.",
+  const auto& all = report.verdict.elasticities;
+  const bool starts = std::any_of(all.begin(), all.end(), [](const Elasticity& e) { return e.resource == "starts"; });
+  text += fmt::format("{}: {} saves {} of {}; 10 % faster wires and latency together save {}, 10 % faster compute{} {}.",
                       margin(mine, other), faster, seconds_text(std::max(0.0, first.saved_by_10_percent_s)),
-                      seconds_text(report.step_time_s), saved(sides.communication), saved(sides.compute));
+                      seconds_text(report.step_time_s), saved(sides.communication), starts ? ", HBM and kernel starts" : " and HBM", saved(sides.compute));
   return text + path_share(report, first.resource);
 }
 

@@ -36,7 +36,7 @@ std::string number_text(double number) {
 }
 
 std::string resource_text(std::string_view resource) {
-  return std::string(resource == "hbm" ? "HBM" : resource);
+  return std::string(resource == "hbm" ? "HBM" : resource == "starts" ? "kernel starts" : resource);
 }
 
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/collective/algorithm.hpp"
+#include "sim/collective/copies.hpp"
 #include "support/shipped.hpp"
 
 namespace stepsim {
@@ -97,8 +98,8 @@ TEST(Collectives, ByHand) {
               2.8e-6 + 3.5 * kGb / kNic, 1e-9);
 }
 
-double nic_copies(const char* algorithm, int experts, int max_nodes) {
-  const TokenRouting routing{static_cast<double>(experts), 8, max_nodes, {}, {}, {}, false};
+double nic_copies(const char* algorithm, int experts, int max_nodes, bool every_copy = false) {
+  const TokenRouting routing{static_cast<double>(experts), 8, max_nodes, {}, {}, {}, false, every_copy};
   const Pattern p = make_pattern(cluster(), ranks(64), Operation::all_to_all, algorithm, routing, Detail::aggregate);
   double copies = 0;
   for (const Part& part : p.parts) {
@@ -122,6 +123,29 @@ TEST(Collectives, TokensReachTheNodesOfTheirExperts) {
   EXPECT_NEAR(nic_copies("node_limited", 128, 2), 2 * 7.0 / 8, 1e-9);
   EXPECT_LT(nic_copies("node_limited", 128, 0), nic_copies("pairwise", 128, 0));
   EXPECT_LT(nic_copies("pairwise", 128, 2), nic_copies("pairwise", 128, 0));
+}
+
+// NCCL's all-to-all knows nothing of tokens: all 8 copies travel, 7/8 of them to other nodes. Copies are counted as what a
+// member sends: DeepEP's nodes, or GPUs, or every copy.
+TEST(Collectives, EveryCopyTravels) {
+  EXPECT_NEAR(nic_copies("pairwise", 128, 0, true), 7, 1e-12);
+  EXPECT_NEAR(nic_copies("rail_aligned", 128, 0, true), 7, 1e-12);
+  EXPECT_NEAR(nic_copies("pairwise", 256, 4, true), 7, 1e-12);
+  const GroupShape shape = shape_of(cluster(), ranks(64));
+  TokenRouting routing{256, 8, 4};
+  EXPECT_DOUBLE_EQ(copies_sent(shape, routing, true), 4);
+  // Two of the 32 experts of each of four nodes: 8 (1 - C(28,2)/C(32,2)) of its GPUs.
+  EXPECT_NEAR(copies_sent(shape, routing, false), 4 * 8 * (1 - 28.0 * 27 / (32 * 31)), 1e-12);
+  routing.every_copy = true;
+  EXPECT_DOUBLE_EQ(copies_sent(shape, routing, false), 8);
+  EXPECT_DOUBLE_EQ(copies_sent(shape, {}, false), 1);
+  // Eight experts on four GPUs, two picks, the first expert in every token: the first GPU gets 1 + 1/7 copies.
+  std::vector<double> loads(8, 1.0 / 7);
+  loads[0] = 1;
+  const TokenRouting unequal = unequal_routing({.experts = 8, .top_k = 2, .every_copy = true}, loads, 4, 1);
+  EXPECT_NEAR(unequal.to_member[0], 8.0 / 7, 1e-12);
+  EXPECT_NEAR(unequal.to_member[3], 2.0 / 7, 1e-12);
+  EXPECT_NEAR(copies_sent(shape_of(cluster(), ranks(4)), unequal, false), 2, 1e-12);
 }
 
 }  // namespace collectives_test

@@ -69,6 +69,7 @@ TEST(Experts, RowsArePackedForNccl) {
   EXPECT_EQ(packed("pairwise"), nccl);
   EXPECT_EQ(packed("rail_aligned"), nccl);
   EXPECT_EQ(packed("node_limited"), std::vector<double>(4, 0));
+  EXPECT_EQ(packed("auto"), std::vector<double>(4, 0));
   plan.parallel.expert = 1;
   EXPECT_EQ(packed("pairwise"), std::vector<double>(4, 0));
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/crossover.hpp"
 #include "support/shipped.hpp"
 
@@ -86,6 +88,21 @@ TEST(WhatIf, ResourcesOfOneGpu) {
   EXPECT_LE(of_compute + of_hbm, result.step_time_s / 2 * (1 + 1e-12));
   EXPECT_EQ(effect_of(result, "nvlink 2 x as fast").saved_s, 0);
   EXPECT_EQ(effect_of(result, "latency 2 x as low").saved_s, 0);
+}
+
+// With calibrated rates kernels take what they start in, too: one GPU that computes, passes over memory and starts twice as
+// fast takes half as long, whatever binds which kernel (with no limit of power, whose clock depends on both).
+TEST(WhatIf, StartsOfKernels) {
+  Inputs in = small({"cluster.nodes=1", "cluster.gpus_per_node=1", "plan.parallel.pipeline=1", "plan.parallel.tensor=1",
+                     "plan.parallel.sequence=false", "model.hidden=1024", "model.heads=8", "model.kv_heads=8", "model.ffn=4096",
+                     "plan.rates=calibrated"});
+  in.cluster.gpu.power.reset();
+  const WhatIf result = what_if(in, quick());
+  EXPECT_GT(effect_of(result, "kernel starts 2 x as short").saved_s, 0);
+  for (const char* resource : {"compute", "hbm", "starts"}) in.cluster = with_faster(in.cluster, resource, 2);
+  EXPECT_NEAR(simulate(in, quick()).report.step_time_s / result.step_time_s, 0.5, 1e-9);
+  const auto names = resources_of(testing::shipped("deepseek-v3-dualpipe").cluster);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "starts"), 0);  // the speed of light knows none
 }
 
 // ZeRO-3 moves every parameter three times a step (two gathers, one scatter) whatever the tokens; compute grows with

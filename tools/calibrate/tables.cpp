@@ -155,20 +155,22 @@ double thousandths(double part) { return rounded(1000 * part, 1) / 1000; }
 // What some GPUs' memory-bound kernels were measured to do. Boards of their chip have it with them, other GPUs the geometric
 // mean; `give` writes it into a GPU's rates.
 template <class Give>
-void of_memory(Bench& bench, const std::string& name, const std::map<std::string, double>& measured, Give give) {
+void of_memory(Bench& bench, const std::string& name, const std::map<std::string, double>& measured, Give give,
+               const std::string& from = "measured on ") {
   double logarithms = 0;
   std::string whose;
   for (const auto& [stem, value] : measured) {
     logarithms += std::log(value);
     whose += (whose.empty() ? "" : ", ") + stem;
   }
-  whose = (measured.size() > 1 ? "borrowed: geometric mean of " : "borrowed from ") + whose;
+  // Where a source states it and has not measured it, what is borrowed is an assumption too.
+  whose = (from.starts_with("assumption") ? "assumption, " : "") + std::string(measured.size() > 1 ? "borrowed: geometric mean of " : "borrowed from ") + whose;
   const double mean = std::exp(logarithms / static_cast<double>(measured.size()));
   for (const Stems& chip : {kAmpere, kHopper, Stems{"b200", "gb200", "gb300"}, Stems{"v100-32-sxm"}}) {
     const auto owner = std::find_if(chip.begin(), chip.end(), [&](const std::string& stem) { return measured.contains(stem); });
     for (const std::string& stem : chip) {
       give(stem, owner == chip.end() ? mean : measured.at(*owner));
-      bench.origins[stem][name] = {owner == chip.end() ? whose : "measured on " + *owner, false, {}};
+      bench.origins[stem][name] = {owner == chip.end() ? whose : from + *owner, false, {}};
     }
   }
 }
@@ -187,7 +189,8 @@ void elementwise(Bench& bench, const MeasuredMemory& memory) {
     bench.of(stem).elementwise = thousandths(std::min(1.0, gbps * 1e9 / bench.gpu(stem).hbm.value));
   });
   of_memory(bench, "memory_start", starts,
-            [&](const std::string& stem, double us) { bench.of(stem).memory_start = Seconds(rounded(us, 0.1) * 1e-6); });
+            [&](const std::string& stem, double us) { bench.of(stem).memory_start = Seconds(rounded(us, 0.1) * 1e-6); },
+            "assumption: stated with the bandwidth, one figure for all kernels, for ");
 }
 
 // What loses against that by reducing along rows (the loss), or by going where an index says (permutations in one kernel).

@@ -20,7 +20,7 @@ export const bytes = (b) => scaled(b, 'B', decimal);
 export const bandwidth = (b) => scaled(b, 'B/s', decimal);
 export const percent = (share) => (Number.isFinite(share) ? `${(100 * share).toFixed(1)} %` : '–');
 export const number = (n) => (Number.isFinite(n) ? Math.round(n).toLocaleString('en-US') : '–');
-export const resource = (name) => (name === 'hbm' ? 'HBM' : name);
+export const resource = (name) => ({hbm: 'HBM', starts: 'kernel starts'})[name] ?? name;
 
 const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 export const escape = (text) => String(text).replace(/[&<>"']/g, (c) => entities[c]);
