@@ -32,7 +32,6 @@ struct PassRun {
   Ops waits = {};                                // the next compute op waits for these
   std::vector<std::int32_t> op_of_segment = {};  // collectives of the current block
   Ops open = {};                                 // collectives that nothing has waited for yet, in order
-  bool closed = false;
 
   bool finished() const { return next >= steps.size(); }
 };

@@ -171,7 +171,7 @@ class ProgramBuilder {
   // are issued as soon as their input is there; then goes on the pass that, as planned, can compute first, and of
   // equals the one with the longer way to its end. For experts this finds the order of DeepSeek-V3's report (figure 4):
   // dispatch under the other's backward FFN, its dispatch of gradients under the forward FFN, and so on.
-  // Both start when both inputs are there, as DualPipe's own code receives them.
+  // Both start when both inputs are there, and both send when both have ended, as DualPipe's own code receives and sends.
   void write_pair(PassRun& a, PassRun& b) {
     a.waits.insert(a.waits.end(), b.waits.begin(), b.waits.end());
     b.waits = a.waits;
@@ -180,10 +180,10 @@ class ProgramBuilder {
         while (!run->finished() && run->steps[run->next].segment->call != nullptr) write_step(*run);
       }
       if (!a.finished() || !b.finished()) write_step(goes_on(a, b));
-      for (PassRun* run : {&a, &b}) {
-        if (run->finished() && !run->closed) close_pass(*run);
-      }
     }
+    a.last_compute = b.last_compute = std::max(a.last_compute, b.last_compute);
+    close_pass(a);
+    close_pass(b);
   }
 
   PassRun& goes_on(PassRun& a, PassRun& b) {
@@ -317,7 +317,6 @@ class ProgramBuilder {
   }
 
   void close_pass(PassRun& run) {
-    run.closed = true;
     Ops done(run.open.begin(), run.open.end());
     if (run.last_compute >= 0) done.push_back(run.last_compute);
     for (const int block : late_) reduce(run.stage, block, done, run.pass.microbatch);
