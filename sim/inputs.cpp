@@ -171,6 +171,10 @@ Inputs load(const Request& request, InputCache* cache) {
   if (fp8 && gpu.fp8_peak == gpu.bf16_peak) {
     in.notes.push_back(fmt::format("plan: products in FP8 on {}, which has no FP8 units: they take as long as in BF16", gpu.name));
   }
+  if (const int table = in.model.learned_positions, length = in.plan.batch.sequence_length; table > 0 && length > table) {
+    in.notes.push_back(fmt::format("plan: sequences of {} tokens, but the model has learned positions for {}: it would have to be another model",
+                                   length, table));
+  }
   return in;
 }
 

@@ -69,8 +69,9 @@ std::string passes_section(const Report& report) {
   }
   counts.insert(counts.end(), {"", ""});
   table.row(std::move(counts));
-  return "What runs when: passes alone, forward and backward overlapped (pairs), optimizer, nothing (mean of\n"
-         "the stages; input, weight: backward in two parts; with the communication within a pass)\n" +
+  return "What runs when: passes alone, forward and backward overlapped (pairs), optimizer, and no pass at\n"
+         "all (bubble; here waits between passes count too). Mean of the stages, with the communication\n"
+         "within a pass; input, weight: backward in two parts.\n" +
          table.text();
 }
 

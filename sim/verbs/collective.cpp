@@ -63,7 +63,7 @@ Operation operation_of(const std::string& text) {
 
 double size_of(const std::string& text) {
   const auto size = size_from(text);
-  if (!size) refuse("--size", fmt::format("\"{}\" is not a size such as 64MiB", text));
+  if (!size) refuse("--size", fmt::format("\"{}\" is not a size such as 64MiB, 1000B or 1GB", text));
   if (size->value < 1) refuse("--size", fmt::format("\"{}\" is less than a byte", text));
   if (size->value > 1e15) refuse("--size", fmt::format("\"{}\" is more than a petabyte", text));
   return size->value;

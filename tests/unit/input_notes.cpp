@@ -12,6 +12,15 @@ bool has_note(const Inputs& in, const std::string& text) {
   return std::any_of(in.notes.begin(), in.notes.end(), [&](const std::string& note) { return contains(note, text); });
 }
 
+TEST(InputNotes, SequencesLongerThanTheTableOfPositions) {
+  const auto with = [](const std::string& positions) {
+    return has_note(testing::shipped("gpt-3-175b-pipeline", {"plan.batch.sequence_length=2048", positions}), "learned positions for 1024");
+  };
+  EXPECT_TRUE(with("model.learned_positions=1024"));
+  EXPECT_FALSE(with("model.learned_positions=2048"));
+  EXPECT_FALSE(with("model.rotary=1"));
+}
+
 TEST(InputNotes, Fp8WithoutUnits) {
   EXPECT_FALSE(has_note(testing::shipped("deepseek-v3-dualpipe"), "no FP8 units"));
   EXPECT_TRUE(has_note(testing::shipped("deepseek-v3-dualpipe", {"cluster.gpu=a100-80-sxm"}), "no FP8 units"));
