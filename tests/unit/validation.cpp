@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sim/validate/validation.hpp"
 
@@ -86,6 +87,16 @@ TEST(Translation, MegatronWaitsForMessagesAndKeepsMasters) {
   EXPECT_EQ(t.plan.kernels.optimizer, Kernels::Optimizer::masters);
   EXPECT_EQ(t.plan.kernels.attention, Kernels::Attention::unfused);
   EXPECT_TRUE(assumes(t, "blocking-messages"));
+}
+
+// The notes of SimuMax's rows say "mem = max allocated GiB"; BigScience's give no unit.
+TEST(Translation, MeasuredMemoryInTheUnitOfItsNotes) {
+  std::map<std::string, double> memory;
+  for (const RunRow& row : read_runs(STEPSIM_SOURCE_DIR "/workloads/runs/published.csv").rows) {
+    if (row.run.memory_gb) memory[row.run.id] = *row.run.memory_gb;
+  }
+  EXPECT_DOUBLE_EQ(memory.at("SMX-llama3_70b_l12_tp1_pp2_dp4_mbc4"), 66.55 * 1024 * 1024 * 1024 / 1e9);
+  EXPECT_DOUBLE_EQ(memory.at("BS-001"), 35);
 }
 
 TEST(Translation, FusedLossWhereTheRowSaysSo) {

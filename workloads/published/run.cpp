@@ -131,7 +131,7 @@ const std::vector<Column>& columns() {
       {"schedule", "", text<&R::schedule>},
       {"flash_attn", "yes, or no: scores in memory", text<&R::flash_attention>},
       {"step_s", "measured seconds of a step", measured},
-      {"mem_gb", "measured memory, where stated", memory},
+      {"mem_gb", "measured memory, where stated: GB, or GiB where notes say \"allocated GiB\"", memory},
       {"notes", "facts that stand in no column (TP overlap, DDP, layer split, experts' dispatcher)", text<&R::notes>},
   };
   return table;
@@ -169,6 +169,8 @@ RunRow read_row(const CsvRow& row, const std::vector<int>& places) {
     const Column& column = columns()[static_cast<std::size_t>(places[i])];
     column.read({row.fields[i], column.name, out.problems}, out.run);
   }
+  // PyTorch counts in powers of 1024, and notes say so where a source does.
+  if (out.run.memory_gb && out.run.notes.find("allocated GiB") != std::string::npos) *out.run.memory_gb *= 1.073741824;
   if (out.run.id.empty()) out.run.id = fmt::format("line {}", row.line);
   return out;
 }
