@@ -27,6 +27,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", e.what());
     spdlog::error("{} problem{}", e.problems().size(), e.problems().size() == 1 ? "" : "s");
     return 2;
+  } catch (const std::bad_alloc&) {
+    spdlog::error("there is not enough memory for a step of this size: fewer microbatches, layers or GPUs, or --fold auto");
+    return 2;
   } catch (const std::exception& e) {
     spdlog::critical("{}", e.what());
     return 3;

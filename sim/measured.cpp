@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 
+#include "sim/base/read_files.hpp"
 #include "sim/collective_call.hpp"
 #include "sim/report/table.hpp"
 #include "sim/report/words.hpp"
@@ -117,6 +118,7 @@ void simulate_row(Comparison& comparison, const ClusterSpec& cluster) {
 }  // namespace
 
 std::vector<MeasuredRow> read_measured(const std::string& path) {
+  note_read(path);
   std::ifstream file(path);
   if (!file) throw InputError({{path, 0, "", "there is no such file"}});
   std::vector<MeasuredRow> rows;

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/read_files.hpp"
 
 namespace stepsim {
 namespace {
@@ -21,6 +22,12 @@ bool is_special(const fs::path& path) {
   std::error_code none;
   const auto status = fs::status(path, none);
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);  // /dev/null, a pipe
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  std::error_code none;
+  return a != "-" && b != "-" && !is_special(a) && fs::weakly_canonical(fs::absolute(a), none) == fs::weakly_canonical(fs::absolute(b), none);
 }
 
 std::string why_not(const std::string& path) {
@@ -46,7 +53,7 @@ void Outputs::require_writable() const {
   for (std::size_t i = 0; i < files_.size(); ++i) {
     const auto& [option, path] = files_[i];
     for (std::size_t j = 0; j < i; ++j) {
-      if (files_[j].path == path) problems.push_back({"", 0, option, fmt::format("{} is already written by {}", path, files_[j].option)});
+      if (same_file(files_[j].path, path)) problems.push_back({"", 0, option, fmt::format("{} is already written by {}", path, files_[j].option)});
     }
     if (path == "-") continue;
     if (const std::string why = why_not(path); !why.empty()) problems.push_back({path, 0, option, why});
@@ -67,6 +74,7 @@ void write_output(const std::string& path, const std::string& text) {
     return;
   }
   const bool special = is_special(path);
+  if (!special && was_read(path)) throw InputError({{path, 0, "", "is an input of this command, or its store: write to another file"}});
   const std::string beside = special ? path : fmt::format("{}.{}.part", path, getpid());
   std::ofstream file(beside, std::ios::binary);
   file << text;

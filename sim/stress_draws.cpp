@@ -13,16 +13,20 @@
 namespace stepsim {
 namespace {
 
-// Named ranges of a spec, as a grid sets them.
-std::map<std::string, Range*> ranges_of(StressSpec& spec) {
-  std::map<std::string, Range*> ranges = {{"stragglers.count", &spec.stragglers},
-                                          {"stragglers.speed", &spec.speed},
-                                          {"experts.zipf", &spec.zipf},
-                                          {"jitter.compute_sigma", &spec.compute_sigma},
-                                          {"jitter.communication_sigma", &spec.communication_sigma}};
+// Named ranges of a spec, as a grid sets them, and what they may hold.
+struct NamedRange {
+  Range* range;
+  Range limits;
+};
+std::map<std::string, NamedRange> ranges_of(StressSpec& spec) {
+  std::map<std::string, NamedRange> ranges = {{"stragglers.count", {&spec.stragglers, StressSpec::kCounts}},
+                                              {"stragglers.speed", {&spec.speed, StressSpec::kSpeeds}},
+                                              {"experts.zipf", {&spec.zipf, StressSpec::kExponents}},
+                                              {"jitter.compute_sigma", {&spec.compute_sigma, StressSpec::kSigmas}},
+                                              {"jitter.communication_sigma", {&spec.communication_sigma, StressSpec::kSigmas}}};
   for (std::size_t i = 0; i < spec.links.size(); ++i) {
-    ranges[fmt::format("links.{}.count", i)] = &spec.links[i].count;
-    ranges[fmt::format("links.{}.scale", i)] = &spec.links[i].scale;
+    ranges[fmt::format("links.{}.count", i)] = {&spec.links[i].count, StressSpec::kCounts};
+    ranges[fmt::format("links.{}.scale", i)] = {&spec.links[i].scale, StressSpec::kScales};
   }
   return ranges;
 }
@@ -136,7 +140,17 @@ bool check_against(Reading& reading, StressSpec spec, const ClusterSpec& cluster
   for (const auto& [name, values] : spec.grid) {
     std::vector<std::string> known;
     for (const auto& [range, where] : ranges) known.push_back(range);
-    if (!ranges.contains(name)) problem("grid", fmt::format("\"{}\" is no range of this spec; did you mean {}?", name, nearest(name, known)));
+    const auto found = ranges.find(name);
+    if (found == ranges.end()) {
+      problem("grid", fmt::format("\"{}\" is no range of this spec; did you mean {}?", name, nearest(name, known)));
+      continue;
+    }
+    Range limits = found->second.limits;
+    if (name == "stragglers.count") limits.high = cluster.ranks();
+    for (const double value : values) {
+      if (value >= limits.low && value <= limits.high) continue;
+      problem("grid." + name, fmt::format("{:g} is not between {:g} and {:g}", value, limits.low, limits.high));
+    }
   }
   for (const StressLinks& links : spec.links) {
     if (matches(cluster, links.match).empty()) problem("links.match", fmt::format("\"{}\" matches no link of {}", links.match, cluster.name));
@@ -158,7 +172,7 @@ std::vector<Draw> draws_of(Reading& reading, const StressSpec& spec, const Clust
   for (const std::vector<double>& point : points_of(spec)) {
     StressSpec here = spec;
     const auto ranges = ranges_of(here);
-    for (std::size_t i = 0; i < point.size(); ++i) *ranges.at(spec.grid[i].first) = {point[i], point[i]};
+    for (std::size_t i = 0; i < point.size(); ++i) *ranges.at(spec.grid[i].first).range = {point[i], point[i]};
     for (int run = 0; run < spec.runs; ++run) {
       Draw drawn = draw(here, cluster, names, seeds());
       drawn.number = static_cast<int>(draws.size());

@@ -10,10 +10,8 @@
 namespace stepsim {
 namespace {
 
-constexpr double kLeastScale = 1e-6;
-
 // A number or [low, high].
-void read_range(Fields& fields, std::string_view key, Range& into, Need need, double least, double most) {
+void read_range(Fields& fields, std::string_view key, Range& into, Need need, const Range& limits) {
   const std::optional<YAML::Node> node = fields.node(key, need);
   if (!node) return;
   std::vector<double> values;
@@ -25,7 +23,8 @@ void read_range(Fields& fields, std::string_view key, Range& into, Need need, do
   }
   if (values.empty()) return fields.problem(key, "must be a number, or [low, high]");
   for (const double value : values) {
-    if (!(value >= least && value <= most)) return fields.problem(key, fmt::format("{:g} is not from {:g} to {:g}", value, least, most));
+    if (value >= limits.low && value <= limits.high) continue;
+    return fields.problem(key, fmt::format("{:g} is not from {:g} to {:g}", value, limits.low, limits.high));
   }
   if (values.front() > values.back()) return fields.problem(key, fmt::format("{:g} is more than {:g}", values.front(), values.back()));
   into = {values.front(), values.back()};
@@ -53,11 +52,17 @@ void read_down(Fields& fields, StressLinks& links) {
   links.down = true;
   read_times(down, "from", links.from, or_default("from the start"));
   if (down.has("period")) {
+    read_times(down, "lasts", links.lasts, required());
     Seconds period;
     down.time("period", period, required());
     links.period = period.value;
-    read_range(down, "duty", links.duty, required(), 0, 1);
-    read_times(down, "lasts", links.lasts, required());
+    constexpr double kMostFlaps = 50'000;
+    if (down.has("period") && !(period.value > 0)) {
+      down.problem("period", "must be more than zero");
+    } else if (links.lasts.high / period.value > kMostFlaps) {
+      down.problem("period", fmt::format("{:.4g} periods while it lasts; at most {:.0f} are simulated", links.lasts.high / period.value, kMostFlaps));
+    }
+    read_range(down, "duty", links.duty, required(), Range{0, 1});
   } else {
     read_times(down, "lasts", links.lasts, or_default("to the end of the step"));
   }
@@ -69,9 +74,9 @@ StressLinks read_links(Fields fields) {
   fields.text("match", links.match, required());
   fields.boolean("all", links.all, or_default("each link is drawn by itself"));
   if (links.all && fields.has("count")) fields.problem("count", "all links that match suffer alike; leave out count, or all");
-  read_range(fields, "count", links.count, or_default("one link a run"), 0, 1e6);
+  read_range(fields, "count", links.count, or_default("one link a run"), StressSpec::kCounts);
   if (fields.has("down") == fields.has("scale")) fields.problem("", "must have one of scale and down");
-  if (fields.has("scale")) read_range(fields, "scale", links.scale, required(), kLeastScale, 1e6);
+  if (fields.has("scale")) read_range(fields, "scale", links.scale, required(), StressSpec::kScales);
   if (fields.has("down")) read_down(fields, links);
   std::string failover = "none";
   fields.choice("failover", failover, {"none", "nvlink"}, or_default("no other way"));
@@ -114,19 +119,19 @@ StressSpec read_stress_spec(Reading& reading, const std::string& path) {
   spec.seed = static_cast<std::uint64_t>(seed);
   if (document->has("stragglers")) {
     Fields f = document->mapping("stragglers", required());
-    read_range(f, "count", spec.stragglers, required(), 0, 1e6);
-    read_range(f, "speed", spec.speed, required(), 1e-6, 1e6);
+    read_range(f, "count", spec.stragglers, required(), StressSpec::kCounts);
+    read_range(f, "speed", spec.speed, required(), StressSpec::kSpeeds);
     f.finish();
   } else {
     document->mapping("stragglers", or_default("all GPUs run at full speed")).finish();
   }
   for (const Fields& f : document->mappings("links", or_default("all links are as the platform says"))) spec.links.push_back(read_links(f));
   Fields experts = document->mapping("experts", or_default("routing as the plan says"));
-  read_range(experts, "zipf", spec.zipf, or_default("as the plan says"), 0, 10);
+  read_range(experts, "zipf", spec.zipf, or_default("as the plan says"), StressSpec::kExponents);
   experts.finish();
   Fields jitter = document->mapping("jitter", or_default("nothing varies by itself"));
-  read_range(jitter, "compute_sigma", spec.compute_sigma, or_default("0"), 0, 2);
-  read_range(jitter, "communication_sigma", spec.communication_sigma, or_default("0"), 0, 2);
+  read_range(jitter, "compute_sigma", spec.compute_sigma, or_default("0"), StressSpec::kSigmas);
+  read_range(jitter, "communication_sigma", spec.communication_sigma, or_default("0"), StressSpec::kSigmas);
   jitter.finish();
   read_grid(*document, spec);
   document->finish();

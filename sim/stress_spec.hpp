@@ -37,6 +37,9 @@ struct StressLinks {
 };
 
 struct StressSpec {
+  // What ranges, and a grid's values of them, may hold.
+  static constexpr Range kCounts{0, 1e6}, kSpeeds{1e-6, 1e6}, kScales{1e-6, 1e6}, kExponents{0, 10}, kSigmas{0, 2};
+
   std::string name;
   int runs = 0;  // of each point of the grid
   std::uint64_t seed = 0;

@@ -1,5 +1,7 @@
 #include "sim/vary.hpp"
 
+#include <set>
+
 #include "sim/base/errors.hpp"
 
 namespace stepsim {
@@ -29,9 +31,11 @@ std::vector<std::string> values_of(const std::string& list) {
 
 }  // namespace
 
-std::vector<std::vector<std::string>> combinations(const std::vector<std::string>& sweeps) {
+std::vector<std::vector<std::string>> combinations(const std::vector<std::string>& sweeps, const std::vector<std::string>& set) {
   std::vector<std::vector<std::string>> all(1);
   std::vector<Problem> problems;
+  std::set<std::string> keys;
+  for (const std::string& override : set) keys.insert(override.substr(0, override.find('=')));
   for (const std::string& sweep : sweeps) {
     const std::size_t equals = sweep.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -39,6 +43,10 @@ std::vector<std::vector<std::string>> combinations(const std::vector<std::string
       continue;
     }
     const std::string key = sweep.substr(0, equals);
+    if (!keys.insert(key).second) {
+      problems.push_back({"--vary", 0, key, "is varied or set already"});
+      continue;
+    }
     std::vector<std::vector<std::string>> longer;
     for (const auto& combination : all) {
       for (const std::string& value : values_of(sweep.substr(equals + 1))) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sim/base/read_files.hpp"
 #include "workloads/plan_reading.hpp"
 
 namespace stepsim {
@@ -30,6 +31,7 @@ std::string read_count(std::string_view text, double& into) {
 
 // A line a layer, or one line, or a column: counts between commas. Empty lines and those that begin with # are skipped.
 void read_csv(Reading& reading, const std::string& path, Counts& counts) {
+  note_read(path);
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path)) {
     reading.problems.push_back({path, 0, "", "cannot be read"});

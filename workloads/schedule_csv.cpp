@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/read_files.hpp"
 #include "workloads/pass_index.hpp"
 #include "workloads/schedule_csv_cells.hpp"
 
@@ -152,6 +153,7 @@ Schedule schedule_from_csv(std::string_view text, const std::string& file) {
 }
 
 Schedule read_schedule_csv(const std::string& path) {
+  note_read(path);
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   if (in) text << in.rdbuf();

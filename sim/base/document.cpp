@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/base/fields.hpp"
+#include "sim/base/read_files.hpp"
 
 namespace stepsim {
 namespace {
@@ -131,6 +132,7 @@ std::optional<std::string> content_of(Reading& reading, const std::string& path)
   };
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return refuse("is a folder; a YAML file is due");
+  note_read(path);
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return refuse(std::filesystem::exists(path, ignored) ? "cannot be read" : "there is no such file");
   std::string text;

@@ -104,9 +104,15 @@ class Fields {
   std::optional<Entry> entry(std::string_view key, Need need, std::string_view wanted);
   std::optional<std::string> scalar(std::string_view key, Need need, std::string_view wanted);
   std::string full(std::string_view key) const;  // with the prefix
+  struct Limits {  // of what is not zero
+    double least;
+    const char* least_text;
+    double most;
+    const char* most_text;
+  };
   template <typename Quantity>
   void quantity(std::string_view key, Quantity& into, Need need, std::optional<Quantity> (*parse)(std::string_view),
-                std::string_view wanted, bool zero_allowed);
+                std::string_view wanted, bool zero_allowed, Limits limits);
 
   Reading* reading_;
   std::string file_;

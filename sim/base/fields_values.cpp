@@ -92,7 +92,7 @@ void Fields::precision(std::string_view key, Precision& into, Need need) {
 
 template <typename Quantity>
 void Fields::quantity(std::string_view key, Quantity& into, Need need,
-                      std::optional<Quantity> (*parse)(std::string_view), std::string_view wanted, bool zero_allowed) {
+                      std::optional<Quantity> (*parse)(std::string_view), std::string_view wanted, bool zero_allowed, Limits limits) {
   const bool given = has(key);
   const std::optional<std::string> written = scalar(key, need, wanted);
   if (given && !written) return;
@@ -106,25 +106,27 @@ void Fields::quantity(std::string_view key, Quantity& into, Need need,
     if (!value) return problem(key, fmt::format("{} is not {}", in_quotes(*written), wanted));
     if (value->value < 0) return problem(key, fmt::format("{} is negative", *written));
     if (value->value == 0 && !zero_allowed) return problem(key, fmt::format("{} must be more than zero", *written));
+    if (value->value > limits.most) return problem(key, fmt::format("{} is more than {}", *written, limits.most_text));
+    if (value->value > 0 && value->value < limits.least) return problem(key, fmt::format("{} is less than {}", *written, limits.least_text));
     into = *value;
   }
   if (given || !need.required) explain(key, written ? *written : to_text(into), need);
 }
 
 void Fields::bandwidth(std::string_view key, BytesPerSecond& into, Need need) {
-  quantity(key, into, need, &bandwidth_from, "a bandwidth such as 50GBps", false);
+  quantity(key, into, need, &bandwidth_from, "a bandwidth such as 50GBps", false, {1, "1Bps", 1e18, "1EBps"});
 }
 void Fields::time(std::string_view key, Seconds& into, Need need) {
-  quantity(key, into, need, &time_from, "a time such as 2us", true);
+  quantity(key, into, need, &time_from, "a time such as 2us", true, {0, "", 1e9, "1000000000s"});
 }
 void Fields::size(std::string_view key, Bytes& into, Need need) {
-  quantity(key, into, need, &size_from, "a size such as 80GiB", true);
+  quantity(key, into, need, &size_from, "a size such as 80GiB", true, {0, "", 1e18, "1EB"});
 }
 void Fields::rate(std::string_view key, FlopsPerSecond& into, Need need) {
-  quantity(key, into, need, &rate_from, "a rate such as 758Tf", false);
+  quantity(key, into, need, &rate_from, "a rate such as 758Tf", false, {1, "1f", 1e24, "1000000Ef"});
 }
 void Fields::power(std::string_view key, Watts& into, Need need) {
-  quantity(key, into, need, &power_from, "a power such as 700W", false);
+  quantity(key, into, need, &power_from, "a power such as 700W", false, {0, "", 1e9, "1GW"});
 }
 
 }  // namespace stepsim

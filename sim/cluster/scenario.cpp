@@ -51,12 +51,12 @@ void read_flap(Fields& fields, LinkFault& fault) {
   if (!fault.when.until) {
     fields.problem("flap", "needs an until: the time at which it ends, which may be later than the step's end");
   }
-  if (fields.problems() != before) return;
-  if (!(values.period.value > 0)) return fields.problem("flap", "its period must be more than zero");
-  const double flaps = (*fault.when.until - fault.when.from) / values.period;
+  if (fields.problems() == before && !(values.period.value > 0)) fields.problem("flap", "its period must be more than zero");
+  const double flaps = fields.problems() == before ? (*fault.when.until - fault.when.from) / values.period : 0;
   if (flaps > kMostFlaps) {
-    fields.problem("flap", fmt::format("{:.0f} periods until {}; at most {:.0f} are simulated", flaps, to_text(*fault.when.until), kMostFlaps));
+    fields.problem("flap", fmt::format("{:.4g} periods until {}; at most {:.0f} are simulated", flaps, to_text(*fault.when.until), kMostFlaps));
   }
+  if (fields.problems() != before) fault.flap.reset();  // nothing may walk through its periods
 }
 
 void read_failover(Fields& fields, LinkFault& fault) {

@@ -72,6 +72,8 @@ std::vector<Change> changes_over(const Times& times, double& start, const ValueA
   return changes;
 }
 
+constexpr double kMostFlapping = 2e6;  // of all links; each is two changes
+
 class Application {
  public:
   Application(Reading& reading, ClusterSpec& cluster, const Scenario& scenario)
@@ -128,10 +130,12 @@ class Application {
 
   void match_links() {
     const auto& links = cluster_.platform->links();
+    double flapping = 0;  // times that links go down and up
     const std::vector<bool> within = scenario_.links.empty() ? std::vector<bool>() : links_within_reach(cluster_);
     for (std::size_t i = 0; i < scenario_.links.size(); ++i) {
       const LinkFault& fault = scenario_.links[i];
       bool matched = false, felt = false;
+      const double flaps = fault.flap ? (*fault.when.until - fault.when.from) / fault.flap->period : 0;
       for (std::size_t link = 0; link < links.size(); ++link) {
         if (!glob_matches(fault.match, links[link].name)) continue;
         if (!matched && fault.failover && cluster_.link_tier[link] == 0) {
@@ -141,6 +145,8 @@ class Application {
         }
         matched = true;
         felt = felt || within[link];
+        flapping += flaps;
+        if (flapping > kMostFlapping) continue;
         faults_[static_cast<LinkId>(link)].push_back(&fault);
       }
       if (matched && !felt) {
@@ -150,6 +156,10 @@ class Application {
       problem(fmt::format("scenario.links[{}].match", i),
               fmt::format("no link of {} matches '{}'; its links have names like {}", cluster_.name, fault.match,
                           links.empty() ? "none" : links.back().name));
+    }
+    if (flapping > kMostFlapping) {
+      problem("scenario.links", fmt::format("links flap {:.3g} times; at most {:.3g} are simulated: match fewer, or end them sooner",
+                                            flapping, kMostFlapping));
     }
   }
 

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "sim/base/fields.hpp"
+#include "sim/base/read_files.hpp"
 #include "sim/base/text_units.hpp"
 
 namespace stepsim {
@@ -24,6 +25,7 @@ std::string name_of(pugi::xml_node element) {
 pugi::xml_node XmlFile::load(std::string_view root_name) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path_, ignored)) fail(0, "is a folder; an XML file is due");
+  note_read(path_);
   std::ifstream stream(path_, std::ios::binary);
   if (!stream) fail(0, std::filesystem::exists(path_, ignored) ? "cannot be read" : "there is no such file");
   const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};

@@ -48,7 +48,7 @@ class Conductor {
  public:
   // Times go to spans[rank][op].
   Conductor(const StepGraph& graph, Clock& clock, const std::vector<Span*>& spans)
-      : graph_(graph), clock_(clock), spans_(spans), events_(count_events(graph)), solo_(graph), layouts_(graph, solo_), orders_(graph) {
+      : graph_(graph), clock_(clock), spans_(spans), events_(count_events(graph)), solo_(graph, Clock::contended), layouts_(graph, solo_), orders_(graph) {
     ranks_.resize(graph.ranks.size());
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
       const Layout& layout = layouts_.of(static_cast<RankId>(r));

@@ -14,6 +14,7 @@ namespace {
 class IdealClock : public Movers<IdealClock> {
  public:
   using Handle = std::uint64_t;
+  static constexpr bool contended = false;
 
   IdealClock(const StepGraph& graph, RouteTable& table) : Movers(graph, table) {}
 
@@ -80,7 +81,7 @@ class IdealEngine : public Engine {
   Timeline run(const StepGraph& graph) override {
     require_sound(graph);
     Timeline timeline = blank_timeline(graph);
-    RouteTable table(graph);
+    RouteTable table(graph, IdealClock::contended);
     IdealClock clock(graph, table);
     Conductor<IdealClock> conductor(graph, clock, spans_of(timeline));
     conductor.start();

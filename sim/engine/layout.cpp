@@ -66,7 +66,7 @@ bool parts_keep_apart(const StepGraph& graph, const Pattern& pattern) {
 
 }  // namespace
 
-SoloCalls::SoloCalls(const StepGraph& graph) : foretellable_(foretellable(graph)) {
+SoloCalls::SoloCalls(const StepGraph& graph, bool contended) : foretellable_(foretellable(graph)) {
   if (!foretellable_) return;
   const std::vector<Uses> uses = uses_of(graph);
   std::vector<User> of_link(graph.links.size()), of_group(graph.groups.size());
@@ -100,7 +100,7 @@ SoloCalls::SoloCalls(const StepGraph& graph) : foretellable_(foretellable(graph)
           times.parts.clear();
           return;
         }
-        const double rate = graph.links[load.link].capacity / load.legs;
+        const double rate = graph.links[load.link].capacity / (contended || load.alone == 0 ? load.legs : load.alone);
         time.rate = i == 0 ? rate : std::min(time.rate, rate);
       }
     }

@@ -14,7 +14,7 @@ namespace stepsim {
 // when they start.
 class SoloCalls {
  public:
-  explicit SoloCalls(const StepGraph& graph);
+  SoloCalls(const StepGraph& graph, bool contended);  // as of a RouteTable
 
   // Whether anything is: compute ops of ranks whose speed stays, and delays, too.
   bool anything() const { return foretellable_; }

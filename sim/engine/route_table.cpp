@@ -6,7 +6,7 @@
 
 namespace stepsim {
 
-RouteTable::RouteTable(const StepGraph& graph) : graph_(graph) {
+RouteTable::RouteTable(const StepGraph& graph, bool contended) : graph_(graph), contended_(contended) {
   for (const GraphLink& link : graph.links) capacity_.push_back(link.capacity);
   std::map<LegList, int> known;
   for (std::size_t g = 0; g < graph.groups.size(); ++g) {
@@ -46,14 +46,15 @@ void RouteTable::set_capacity(LinkId link, double capacity) {
 
 int RouteTable::add(const std::vector<Load>& loads, std::map<LegList, int>& known) {
   LegList legs;
-  for (const Load& load : loads) legs.emplace_back(load.link, load.legs);
+  for (const Load& load : loads) legs.emplace_back(load.link, load.legs, contended_ || load.alone == 0 ? load.legs : load.alone);
   std::sort(legs.begin(), legs.end());
   const auto [it, fresh] = known.try_emplace(legs, static_cast<int>(routes_.size()));
   if (!fresh) return it->second;
   Route& route = routes_.emplace_back();
-  for (const auto& [link, count] : legs) {
+  for (const auto& [link, count, alone] : legs) {
     route.links.push_back(link);
     route.legs.push_back(count);
+    route.alone.push_back(alone);
   }
   find_rate(route);
   return it->second;
@@ -61,7 +62,7 @@ int RouteTable::add(const std::vector<Load>& loads, std::map<LegList, int>& know
 
 void RouteTable::find_rate(Route& route) const {
   for (std::size_t i = 0; i < route.links.size(); ++i) {
-    const double rate = capacity_[route.links[i]] / route.legs[i];
+    const double rate = capacity_[route.links[i]] / route.alone[i];
     route.rate = i == 0 ? rate : std::min(route.rate, rate);
   }
 }

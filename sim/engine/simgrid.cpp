@@ -93,6 +93,7 @@ class Network {
 // woken for Comms, and while there are some it leads and an alarm calls the next own event.
 class SimgridClock : public Movers<SimgridClock> {
  public:
+  static constexpr bool contended = true;
   using Handle = std::uint64_t;
 
   SimgridClock(const StepGraph& graph, RouteTable& table, Network& network)
@@ -336,7 +337,7 @@ void simulate(const StepGraph& graph, const std::vector<Span*>& spans, double* e
   argv.push_back(nullptr);
   int argc = static_cast<int>(words.size());
   sg::Engine engine(&argc, argv.data());
-  RouteTable table(graph);
+  RouteTable table(graph, SimgridClock::contended);
   Network network(graph, table);
   SimgridClock clock(graph, table, network);
   Conductor<SimgridClock> conductor(graph, clock, spans);

@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include "sim/base/read_files.hpp"
+
 namespace stepsim {
 
 Statement::Statement(sqlite3* database, const std::string& sql)
@@ -66,6 +68,7 @@ Cell Statement::cell(int column) const {
 }
 
 Database::Database(const std::string& path, Access access) : handle_(nullptr, sqlite3_close) {
+  if (path != ":memory:") note_read(path);
   sqlite3* opened = nullptr;
   const int flags = access == Access::read ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   const int result = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);

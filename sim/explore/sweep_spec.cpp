@@ -264,6 +264,13 @@ Sweep read_sweep(const std::string& path, const std::string& home, const std::ve
   SpecReader reader(reading, path, *f);
   reader.read_base(base);
   const std::vector<Varied> dimensions = reader.read_dimensions();
+  for (const std::string& override : overrides) {
+    const std::string key = override.substr(0, override.find('='));
+    const bool varied = std::any_of(dimensions.begin(), dimensions.end(), [&](const Varied& d) {
+      return std::find(d.keys.begin(), d.keys.end(), key) != d.keys.end();
+    });
+    if (varied) reading.problems.push_back({"--set", 0, key, "the sweep varies it"});
+  }
   std::string filter;
   f->text("filter", filter, or_default("every combination"));
   const int line = f->line("filter");

@@ -114,13 +114,16 @@ Folding quotient(const StepGraph& graph) {
     if (link.owner >= 0) link.owner = folding.rank_color[link.owner];
     out.links.push_back(std::move(link));
     // The legs that all groups of a colour put on this link.
-    std::map<std::array<std::int32_t, 4>, double> legs;
+    std::map<std::array<std::int32_t, 4>, std::pair<double, double>> legs;  // and of one group
     for (const Use& use : refined.uses(first[c])) {
-      legs[{folding.group_color[use.group], use.pattern, use.part, use.routing}] += use.legs;
+      auto& [sum, most] = legs[{folding.group_color[use.group], use.pattern, use.part, use.routing}];
+      sum += use.legs;
+      most = std::max(most, use.legs);
     }
-    for (const auto& [where, sum] : legs) {
+    for (const auto& [where, of] : legs) {
+      const auto [sum, most] = of;
       Part& part = out.groups[where[0]].patterns[where[1]].parts[where[2]];
-      (where[3] == 0 ? part.loads : part.detours[where[3] - 1].loads).push_back({new_id[c], sum});
+      (where[3] == 0 ? part.loads : part.detours[where[3] - 1].loads).push_back({new_id[c], sum, most == sum ? 0 : most});
     }
   }
   for (const SharedPort& port : graph.shared_ports) {

@@ -48,7 +48,8 @@ struct Program {
 // `legs` messages of a lockstep transfer cross this link at the same time.
 struct Load {
   LinkId link = 0;
-  double legs = 1;  // whole numbers
+  double legs = 1;   // whole numbers
+  double alone = 0;  // in a folded graph: of one of the groups that this one stands for; 0: the same
 
   bool operator==(const Load&) const = default;
 };

@@ -21,7 +21,7 @@ std::vector<Inputs> load_all(const Arguments& args, const std::string& program) 
   std::vector<Inputs> inputs;
   std::vector<Problem> problems;
   for (const std::string& experiment : args.experiments) {
-    for (const std::vector<std::string>& varied : combinations(args.vary)) {
+    for (const std::vector<std::string>& varied : combinations(args.vary, args.inputs.request.overrides)) {
       InputArguments one = args.inputs;
       one.request.experiment = experiment;
       one.request.overrides.insert(one.request.overrides.end(), varied.begin(), varied.end());

@@ -1,4 +1,6 @@
 // stepsim validate: published runs, rebuilt and simulated, against what was measured.
+#include <spdlog/spdlog.h>
+
 #include "sim/validate/validation.hpp"
 #include "sim/verbs/arguments.hpp"
 #include "sim/verbs/pages.hpp"
@@ -30,7 +32,9 @@ int run(const Arguments& args, const std::string& program) {
   args.outputs.write("--csv", [&] { return to_csv(done); });
   args.outputs.write("--html", [&] { return to_html(done); });
   if (!args.outputs.wants_standard_output()) write_output("-", args.scoreboard ? scoreboard(done) : to_text(done, args.worst));
-  return 0;
+  if (done.rows_alike.simulated > 0) return 0;
+  spdlog::error("{}: no row was simulated", request.file);
+  return 2;
 }
 
 std::function<int()> declare(CLI::App& verb, const std::string& program) {

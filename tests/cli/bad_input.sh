@@ -53,6 +53,22 @@ refused "negative bandwidth" "-50GBps" run deepseek-v3-1f1b --cluster ./negative
 
 refused "unwritable output" "no/such/folder" run deepseek-v3-1f1b --json no/such/folder/out.json
 refused "two on standard output" "--csv" run deepseek-v3-1f1b --json - --csv -
+refused "the same file twice" "is already written by" run deepseek-v3-1f1b --json same --csv ./same
+cp "$shipped/plans/gpt-3-175b-tp8-pp16.yaml" plan.yaml
+refused "an output over an input" "is an input of this command" run gpt-3-175b-pipeline --set cluster.nodes=16 --plan ./plan.yaml --elasticities off --csv plan.yaml
+cmp -s plan.yaml "$shipped/plans/gpt-3-175b-tp8-pp16.yaml" || { echo "an output over an input: it was written"; ((++failures)); }
+refused "a time without end" "is more than 1000000000s" run deepseek-v3-1f1b --set cluster.gpu.rates.speed_of_light.launch_gap=1e305s
+refused "a wire that does not move" "is less than 1Bps" run deepseek-v3-1f1b --set cluster.port_bandwidth.infiniband=1e-9Bps
+refused "set and varied" "varied or set already" compare deepseek-v3-1f1b --set plan.schedule=1f1b --vary plan.schedule=gpipe
+refused "varied twice" "varied or set already" compare deepseek-v3-1f1b --vary plan.schedule=gpipe --vary plan.schedule=1f1b
+printf 'name: x\nlinks: [{match: "nic*", flap: {period: 0s, duty: 0.5}, until: 1s}]\n' >flap.yaml
+refused "no period" "more than zero" check deepseek-v3-1f1b --scenario ./flap.yaml
+printf 'name: x\nlinks: [{match: "nic*", flap: {period: 10ms, duty: 0.5}, until: 400s}]\n' >flap.yaml
+refused "too many flaps" "are simulated" check deepseek-v3-1f1b --scenario ./flap.yaml
+printf 'name: x\nruns: 2\nseed: 1\nstragglers: {count: 1, speed: 0.5}\ngrid: {stragglers.speed: [0], stragglers.count: [100]}\n' >grid.yaml
+refused "a grid's values" "grid.stragglers.speed: 0 is not between" stress gpt-3-175b-pipeline --set cluster.nodes=2 --set plan.parallel.pipeline=2 --set model.layers=8 --spec grid.yaml
+printf 'name: x\nexperiment: gpt-3-175b-pipeline\nproduct: {plan.schedule: [1f1b, zb-h1]}\n' >varies.yaml
+refused "set and swept" "the sweep varies it" sweep ./varies.yaml --set plan.schedule=gpipe --store x.sqlite
 mkdir a-folder
 refused "output is a folder" "a-folder" run deepseek-v3-1f1b --trace a-folder
 refused "unknown option" "--nonsense" run deepseek-v3-1f1b --nonsense

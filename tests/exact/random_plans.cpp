@@ -8,6 +8,7 @@
 #include "sim/graph/fold.hpp"
 #include "sim/report/report.hpp"
 #include "support/shipped.hpp"
+#include "support/shipped_cluster.hpp"
 #include "workloads/schedule.hpp"
 #include "workloads/step.hpp"
 
@@ -81,6 +82,29 @@ TEST(RandomPlans, SplitAndFoldExactly) {
       const double sum = row.compute_s + row.exposed_communication_s + row.wait_s + row.bubble_s;
       RC_ASSERT(std::abs(sum - folded.end) <= 1e-9 * folded.end);
     }
+    for (std::size_t r = 0; r < full.spans.size(); ++r) {
+      for (std::size_t op = 0; op < full.spans[r].size(); ++op) {
+        RC_ASSERT(std::abs(full.spans[r][op].end - folded.spans[folding.rank_color[r]][op].end) <= 1e-9 * full.end);
+      }
+    }
+    ++ran;
+  }));
+  EXPECT_GT(ran, 20);
+}
+
+// Without contention a call has its links to itself, also those that calls like it use: GPUs that share a card, cables that
+// many groups cross. Folded calls stand for several that do.
+TEST(RandomPlans, IdealFoldsExactly) {
+  int ran = 0;
+  EXPECT_TRUE(rc::check("ideal folded equals unfolded", [&ran] {
+    std::optional<Inputs> in = random_inputs();
+    RC_PRE(in.has_value());
+    const auto name = one_of<std::string>({"a100-pcie", "a100-1x100", "a100-4x200", "h100-fat-tree-4to1"});
+    in->cluster = test::shipped_cluster(name, {{"nodes", std::to_string(in->cluster.nodes)}});
+    const Step step = make_step(in->model, in->cluster, in->plan, Detail::aggregate);
+    const Folding folding = fold(step.graph);
+    const Timeline folded = make_ideal_engine()->run(folding.graph), full = make_ideal_engine()->run(step.graph);
+    RC_ASSERT(std::abs(folded.end - full.end) <= 1e-9 * full.end);
     for (std::size_t r = 0; r < full.spans.size(); ++r) {
       for (std::size_t op = 0; op < full.spans[r].size(); ++op) {
         RC_ASSERT(std::abs(full.spans[r][op].end - folded.spans[folding.rank_color[r]][op].end) <= 1e-9 * full.end);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "sim/base/errors.hpp"
+#include "sim/base/read_files.hpp"
 
 namespace stepsim {
 namespace {
@@ -37,6 +38,7 @@ struct Gathering {
 std::string content_of(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) refuse(path, 0, "is a folder; a CSV file is due");
+  note_read(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) refuse(path, 0, std::filesystem::exists(path, ignored) ? "cannot be read" : "there is no such file");
   std::ostringstream text;
