@@ -21,7 +21,7 @@ export function help_chart(report) {
       barMaxWidth: 20,
       data: saved.map((value, i) => ({
         value,
-        itemStyle: { color: color(names[i] === 'compute' || names[i] === 'hbm' ? 'compute' : 'exposed') },
+        itemStyle: { color: color(['compute', 'hbm', 'starts'].includes(names[i]) ? 'compute' : 'exposed') },
       })),
       label: { show: true, position: 'right', color: color('ink'), formatter: ({ value }) => seconds(value) },
     }],

@@ -19,7 +19,8 @@ export function overlap(report) {
 
 export function resources(report) {
   const whole = report.step_time_s;
-  const names = ['compute', 'hbm', ...report.wires, 'latency'];
+  const starts = report.verdict.elasticity.starts === undefined ? [] : ['starts'];
+  const names = ['compute', 'hbm', ...starts, ...report.wires, 'latency'];
   const path = report.critical_path;
   return table(`Resources: roofline of the worst rank, ${report.roofline.rank}; critical path; elasticity of the step time`,
     [['resource', 'left'], ['needs alone'], ['of the step'], ['on the critical path'], ['elasticity'], ['10 % faster saves']],
