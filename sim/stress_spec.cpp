@@ -56,8 +56,7 @@ void read_down(Fields& fields, StressLinks& links) {
     Seconds period;
     down.time("period", period, required());
     links.period = period.value;
-    constexpr double kMostFlaps = 50'000;
-    if (down.has("period") && !(period.value > 0)) {
+    if (!(period.value > 0)) {
       down.problem("period", "must be more than zero");
     } else if (links.lasts.high / period.value > kMostFlaps) {
       down.problem("period", fmt::format("{:.4g} periods while it lasts; at most {:.0f} are simulated", links.lasts.high / period.value, kMostFlaps));

@@ -9,7 +9,6 @@ namespace stepsim {
 namespace {
 
 constexpr double kLeast = 1e-6;         // slower than this is not slow but broken
-constexpr double kMostFlaps = 50'000;   // of one fault: each is two events
 
 // Marks the key as known, so that misspelt ones can be told what was meant.
 bool given(Fields& fields, std::string_view key) {

@@ -30,6 +30,8 @@ struct Straggler {
 };
 
 // A change of the links whose names match a glob ("leaf*"): one of bandwidth, scale, latency, or down.
+constexpr double kMostFlaps = 50'000;  // of one fault: each is two events
+
 struct LinkFault {
   struct Flap {
     Seconds period;

@@ -67,6 +67,10 @@ printf 'name: x\nlinks: [{match: "nic*", flap: {period: 10ms, duty: 0.5}, until:
 refused "too many flaps" "are simulated" check deepseek-v3-1f1b --scenario ./flap.yaml
 printf 'name: x\nruns: 2\nseed: 1\nstragglers: {count: 1, speed: 0.5}\ngrid: {stragglers.speed: [0], stragglers.count: [100]}\n' >grid.yaml
 refused "a grid's values" "grid.stragglers.speed: 0 is not between" stress gpt-3-175b-pipeline --set cluster.nodes=2 --set plan.parallel.pipeline=2 --set model.layers=8 --spec grid.yaml
+for period in 0s 1ns; do
+  printf 'name: x\nruns: 2\nseed: 1\nlinks: [{match: "nic*", count: 1, down: {lasts: 10s, period: %s, duty: 0.5}}]\n' $period >flaps.yaml
+  refused "a stress that flaps each $period" "flaps.yaml:4" stress gpt-3-175b-pipeline --set cluster.nodes=16 --spec flaps.yaml
+done
 printf 'name: x\nexperiment: gpt-3-175b-pipeline\nproduct: {plan.schedule: [1f1b, zb-h1]}\n' >varies.yaml
 refused "set and swept" "the sweep varies it" sweep ./varies.yaml --set plan.schedule=gpipe --store x.sqlite
 mkdir a-folder

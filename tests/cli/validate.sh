@@ -24,4 +24,7 @@ grep -q "^# assumption (dropout): " inputs/KOR22-22B-full/plan.yaml || fail "ass
 : >file
 "$STEPSIM" validate "$STEPSIM_SOURCE_DIR/workloads/runs/published.csv" --filter 'id=KOR22-22B-full' --write file/x >out 2>err
 (($? == 2)) && [[ ! -s out ]] && grep -q -- "--write" err || fail "a folder that cannot be made: $(cat err)"
+"$STEPSIM" validate "$STEPSIM_SOURCE_DIR/workloads/runs/published.csv" --filter 'id=KOR22-22B-*' --set plan.nope=1 >out 2>err
+code=$?
+((code == 2)) && grep -q "no row was simulated" err && grep -q "plan.nope" out || fail "no row simulated: exit $code"
 exit $((failures > 0))

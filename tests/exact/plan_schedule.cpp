@@ -4,7 +4,9 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "sim/engine/engine.hpp"
 #include "sim/graph/fold.hpp"
@@ -230,6 +232,34 @@ TEST(PlanSchedule, RefusesAutomaticWhereItCannot) {
   EXPECT_NE(refusal("automatic", {"plan.batch.global_sequences=200000"}).find("automatic looks through"),
             std::string::npos);
   EXPECT_NE(refusal("automatik").find("did you mean automatic?"), std::string::npos);
+}
+
+// DualPipe's code sends both results of a pair when both passes have ended: the messages wait for the same last kernel, the
+// later pass's.
+TEST(Pairs, SendTogether) {
+  const Step step = step_of(inputs(small("dualpipe", {"plan.overlap.expert=paired"})));
+  int pairs = 0;
+  for (std::size_t r = 0; r < step.graph.ranks.size(); ++r) {
+    const auto& ops = step.graph.programs[step.graph.ranks[r].program].ops;
+    std::map<std::pair<Phase, int>, std::int32_t> last;  // kernel that a message waits for, by direction and microbatch
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const OpView op = ops[i];
+      if (op.kind != OpKind::transfer || op.tags.dimension != Dimension::pipeline || op.after.empty()) continue;
+      last[{op.tags.phase, op.tags.microbatch}] = *std::max_element(op.after.begin(), op.after.end());
+    }
+    const auto& order = step.schedule.order[step.pipeline_rank[r]];
+    for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+      if (!order[i].paired_with_next) continue;
+      const auto sent = [&](const Pass& pass) {
+        return last.find({pass.kind == PassKind::forward ? Phase::forward : Phase::backward, pass.microbatch});
+      };
+      const auto first = sent(order[i]), second = sent(order[i + 1]);
+      if (first == last.end() || second == last.end()) continue;  // the pipeline's ends send one way only
+      ++pairs;
+      EXPECT_EQ(first->second, second->second) << "rank " << r << ", pass " << i;
+    }
+  }
+  EXPECT_GT(pairs, 10);
 }
 
 }  // namespace stepsim::plan_schedule_test
