@@ -64,8 +64,9 @@ class Neighbours {
     if (p.pipeline > 1) degree("virtual_stages", p.virtual_stages);
     if (p.tensor > 1) set("tensor", "parallel.sequence", p.sequence ? "false" : "true");
     if (p.context > 1) {
-      const bool ring = p.context_method == Parallel::ContextMethod::ring;
-      set("context", "parallel.context_method", ring ? "all_to_all" : "ring");
+      for (const std::string_view method : kContextMethods) {
+        if (method != to_text(p.context_method)) set("context", "parallel.context_method", std::string(method));
+      }
     }
   }
 

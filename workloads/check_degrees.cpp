@@ -64,17 +64,18 @@ void check_context(Check& check) {
   const Parallel& p = check.plan.parallel;
   const int length = check.plan.batch.sequence_length;
   if (p.context == 1) return;
-  const bool ring = p.context_method == Parallel::ContextMethod::ring;
+  const bool exchange = p.context_method == Parallel::ContextMethod::all_to_all;
   const int heads = check.model.heads / p.tensor;
-  // A ring gives each rank one early and one late piece, so that all see as many keys under the causal mask.
-  const auto length_fits = [&](std::int64_t c) { return divides(ring ? 2 * c : c, length); };
-  const auto heads_fit = [&](std::int64_t c) { return ring || divides(c, heads); };
+  // Ranks that keep their own queries have an early and a late piece each, so that all see as many keys under the causal
+  // mask.
+  const auto length_fits = [&](std::int64_t c) { return divides(exchange ? c : 2 * c, length); };
+  const auto heads_fit = [&](std::int64_t c) { return !exchange || divides(c, heads); };
   const auto allowed = [&](std::int64_t c) { return length_fits(c) && heads_fit(c) && divides(c, check.world); };
   const std::string remedy = nearest_values(p.context, check.world, allowed);
   if (!length_fits(p.context)) {
     check.add("parallel.context",
               fmt::format("{} {}do not divide a sequence of {} tokens{}", p.context,
-                          ring ? "ranks with an early and a late piece each " : "", length, remedy));
+                          exchange ? "" : "ranks with an early and a late piece each ", length, remedy));
   }
   if (!heads_fit(p.context)) {
     check.add("parallel.context",

@@ -70,8 +70,22 @@ bool exchanges(const LayerShape& s) {
   return s.plan.parallel.context_method == Parallel::ContextMethod::all_to_all;
 }
 
+bool gathers(const LayerShape& s) {
+  return s.plan.parallel.context_method == Parallel::ContextMethod::all_gather;
+}
+
 // Steps of ring attention: 1 without context parallelism over a ring.
-int ring_steps(const LayerShape& s) { return exchanges(s) ? 1 : std::max(1, s.plan.parallel.context); }
+int ring_steps(const LayerShape& s) {
+  return s.plan.parallel.context_method == Parallel::ContextMethod::ring ? s.plan.parallel.context : 1;
+}
+
+// All-gather context parallelism (Llama 3, section 3.3.2; balanced for causal masks): every rank has all keys and values
+// for its own queries. Only its own are kept: the backward pass gathers again, and scatters the gradients' sums
+// (Transformer Engine, context_parallel.py).
+int gather_keys_values(BlockWriter& w, const std::vector<int>& needs = {}) {
+  if (!gathers(w.shape())) return -1;
+  return context_call(w, "kv gather", Operation::all_gather, whole_keys_values_bytes(w.shape()), needs);
+}
 
 // Ring attention (Liu et al., 2023; balanced for causal masks, so that steps are alike): the core's work in n steps. While
 // a step attends to one block of keys and values, the next block comes from the neighbour; a step waits for its block.
@@ -114,13 +128,19 @@ int exchange_output(BlockWriter& w, std::string_view name) {
   return context_call(w, name, Operation::all_to_all, output_bytes(w.shape()));
 }
 
+std::vector<int> and_also(std::vector<int> needs, int one) {
+  needs.push_back(one);
+  return needs;
+}
+
 // Returns the exchange of the output.
 int core_forward(BlockWriter& w, const std::vector<int>& needs) {
   const LayerShape& s = w.shape();
   if (is_unfused(s)) return unfused_forward(w, needs), -1;
+  const int gathered = gather_keys_values(w, needs);
   // Each step reads the queries and its block, and writes (from the second on: updates) the output.
   ring_core(w, core_kernel(s), queries_bytes(s) + output_bytes(s) + statistics_bytes(s),
-            whole_keys_values_bytes(s) / ring_steps(s), output_bytes(s), needs, [](int) {});
+            whole_keys_values_bytes(s) / ring_steps(s), output_bytes(s), and_also(needs, gathered), [](int) {});
   return exchange_output(w, "output exchange");
 }
 
@@ -135,15 +155,18 @@ std::vector<int> core_backward(BlockWriter& w, const std::vector<int>& needs) {
   Kernel kernel = core_kernel(s);
   kernel.model_flops = kernel.flops * 2;
   kernel.flops = Flops(2 * kernel.m * kernel.n * kernel.groups * (3 * s.qk_dim + 2 * s.v_dim));
+  const int gathered = gather_keys_values(w);
   // Reads q, k, v, o, do; writes dq, dk, dv.
   // The gradients of a block travel on with it, one step behind, and a last step home.
   int home = -1;
   const double block = whole_keys_values_bytes(s) / ring_steps(s);
   ring_core(w, kernel, 2 * queries_bytes(s) + 2 * output_bytes(s) + statistics_bytes(s), 2 * block, queries_bytes(s) + block,
-            needs, [&](int) {
-    if (!exchanges(s)) home = context_call(w, "kv ring gradient", Operation::shift, block, {home});
+            and_also(needs, gathered), [&](int) {
+    if (!exchanges(s) && !gathers(s)) home = context_call(w, "kv ring gradient", Operation::shift, block, {home});
   });
-  w.gradient(queries_bytes(s) + keys_bytes(s) + values_bytes(s));
+  // Of gathered keys and values the sums' gradients exist whole.
+  w.gradient(queries_bytes(s) + (gathers(s) ? whole_keys_values_bytes(s) : keys_bytes(s) + values_bytes(s)));
+  if (gathers(s)) return {context_call(w, "kv gradient", Operation::reduce_scatter, whole_keys_values_bytes(s))};
   if (!exchanges(s)) return {home};
   return {context_call(w, "query exchange gradient", Operation::all_to_all, queries_bytes(s)),
           context_call(w, "key exchange gradient", Operation::all_to_all, keys_bytes(s)),

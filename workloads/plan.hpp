@@ -22,7 +22,9 @@ struct Parallel {
   int tensor = 1;
   bool sequence = false;  // sequence parallelism beside tensor parallelism (activations between blocks are sharded too)
   int context = 1;
-  enum class ContextMethod { ring, all_to_all } context_method = ContextMethod::ring;
+  // Keys and values go around a ring; or heads are exchanged for tokens (DeepSpeed-Ulysses); or every rank gathers all
+  // keys and values for its own queries (Llama 3).
+  enum class ContextMethod { ring, all_to_all, all_gather } context_method = ContextMethod::ring;
   int expert = 1;
   int expert_tensor = 1;
   int pipeline = 1;
@@ -39,6 +41,9 @@ struct Parallel {
 
   bool operator==(const Parallel&) const = default;
 };
+
+inline constexpr std::array<std::string_view, 3> kContextMethods = {"ring", "all_to_all", "all_gather"};
+inline std::string_view to_text(Parallel::ContextMethod method) { return kContextMethods[static_cast<std::size_t>(method)]; }
 
 struct Batch {
   std::int64_t global_sequences = 0;

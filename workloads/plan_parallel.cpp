@@ -75,8 +75,9 @@ void read_parallel(Fields& top, Parallel& p) {
   f.boolean("sequence", p.sequence, off);
   f.integer("context", p.context, off, 1, kMostRanks);
   std::string method = "ring";
-  f.choice("context_method", method, {"ring", "all_to_all"}, or_default("keys and values go around a ring"));
-  if (method == "all_to_all") p.context_method = Parallel::ContextMethod::all_to_all;
+  f.choice("context_method", method, {kContextMethods.begin(), kContextMethods.end()}, or_default("keys and values go around a ring"));
+  const auto chosen = std::find(kContextMethods.begin(), kContextMethods.end(), method);
+  if (chosen != kContextMethods.end()) p.context_method = static_cast<Parallel::ContextMethod>(chosen - kContextMethods.begin());
   f.integer("expert", p.expert, off, 1, kMostRanks);
   f.integer("expert_tensor", p.expert_tensor, off, 1, kMostRanks);
   f.integer("pipeline", p.pipeline, off, 1, kMostRanks);

@@ -32,7 +32,7 @@ std::string parallel_of(const Parallel& p) {
   return flow({{"tensor", whole(p.tensor)},
                {"sequence", truth(p.sequence)},
                {"context", whole(p.context)},
-               {"context_method", p.context_method == Parallel::ContextMethod::ring ? "ring" : "all_to_all"},
+               {"context_method", std::string(to_text(p.context_method))},
                {"expert", whole(p.expert)},
                {"expert_tensor", whole(p.expert_tensor)},
                {"pipeline", whole(p.pipeline)},

@@ -209,6 +209,7 @@ class StepBuilder {
 
   void copy_links() {
     const auto& links = cluster_.platform->links();
+    step_.graph.links.reserve(links.size());
     for (std::size_t l = 0; l < links.size(); ++l) {
       step_.graph.links.push_back({links[l].name, cluster_.bandwidth[l].value,
                                    static_cast<std::int16_t>(cluster_.link_tier[l]), cluster_.link_owner[l], 1});
@@ -221,6 +222,7 @@ class StepBuilder {
   }
 
   void make_ranks() {
+    step_.graph.ranks.reserve(static_cast<std::size_t>(grid_.world));
     for (int r = 0; r < grid_.world; ++r) {
       Rank rank;
       rank.program = program_of_[grid_.place[r].pipeline][experts_.kind_of(grid_.place[r].expert)];
@@ -287,10 +289,10 @@ class StepBuilder {
     const bool as_built = routings_.size() == 1 && cluster_.avoided.empty() && cluster_.bandwidth_changes.empty() &&
                           std::none_of(cluster_.bandwidth.begin(), cluster_.bandwidth.end(),
                                        [](BytesPerSecond bandwidth) { return bandwidth.value <= 0; });
-    const Detail detail = detail_ == Detail::aggregate && as_built ? Detail::formula : detail_;
-    Pattern pattern = make_rerouted_pattern(routings_, members, key.operation, key.algorithm, {}, detail, payload);
-    if (detail != detail_) std::erase_if(pattern.parts, [](const Part& part) { return part.counted_only; });
-    return pattern;
+    if (detail_ == Detail::aggregate && as_built) {
+      if (auto delay = make_delay(cluster_, members, key.operation, key.algorithm, payload)) return *delay;
+    }
+    return make_rerouted_pattern(routings_, members, key.operation, key.algorithm, {}, detail_, payload);
   }
 
   // Those that the group calls; others stay empty. Keys that come to the same share one. "auto" looks at the cluster as
@@ -341,20 +343,22 @@ class StepBuilder {
     std::vector<std::vector<RankId>> holders(
         grid_.pipeline);  // [pipeline rank] its ranks, those of equal place in line
     for (int r = 0; r < grid_.world; ++r) holders[grid_.place[r].pipeline].push_back(r);
-    std::map<std::pair<int, int>, std::vector<Pattern>> known;  // of messages between two pipeline ranks
+    step_.graph.groups.reserve(step_.graph.groups.size() + channels_.size() * holders[0].size());
+    std::map<std::pair<int, int>, std::size_t> known;  // between two pipeline ranks: the first group of such messages
     for (std::size_t c = 0; c < channels_.size(); ++c) {
       const Channel& ch = channels_[c];
-      std::vector<Pattern>& messages = known[{ch.from_rank, ch.to_rank}];
+      const auto [first, fresh] = known.try_emplace({ch.from_rank, ch.to_rank}, step_.graph.groups.size());
       for (std::size_t i = 0; i < holders[ch.from_rank].size(); ++i) {
         const std::vector<RankId> pair = {holders[ch.from_rank][i], holders[ch.to_rank][i]};
         Group group;
         group.name = fmt::format("pipeline {}>{}", pair[0], pair[1]);
         group.dimension = Dimension::pipeline;
         group.size = 2;
-        if (i == messages.size()) {
-          messages.push_back(make_rerouted_pattern(routings_, pair, Operation::point_to_point, "direct", {}, detail_));
+        if (fresh) {
+          group.patterns.push_back(make_rerouted_pattern(routings_, pair, Operation::point_to_point, "direct", {}, detail_));
+        } else {
+          group.patterns = step_.graph.groups[first->second + i].patterns;
         }
-        group.patterns.push_back(messages[i]);
         add(std::move(group), static_cast<std::int16_t>(kFixedSlots + c), pair);
       }
     }

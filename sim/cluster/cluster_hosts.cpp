@@ -34,8 +34,9 @@ std::vector<std::string> names_of(Fields& hosts, std::string_view key, const Clu
   hosts.text(key, pattern, required());
   if (pattern.empty()) return names;
   try {
+    const HostPattern hosts_named(pattern);
     for (RankId rank = 0; rank < cluster.ranks(); ++rank) {
-      names.push_back(host_name(pattern, {rank, cluster.node_of(rank), cluster.local_of(rank)}));
+      names.push_back(hosts_named.name({rank, cluster.node_of(rank), cluster.local_of(rank)}));
     }
   } catch (const PatternError& error) {
     hosts.problem(key, error.what());

@@ -1,5 +1,7 @@
 // Which links are whose ports.
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "sim/cluster/cluster_parts.hpp"
 
@@ -8,19 +10,23 @@ namespace {
 
 // Links that only messages of one host cross.
 void add_own_links(const ClusterSpec& cluster, std::vector<SharedPort>& ports) {
-  std::vector<std::vector<RankId>> ranks_of(cluster.platform->hosts().size());
+  std::vector<std::int32_t> first(cluster.platform->hosts().size(), -1);  // [host] of its links in next
+  const auto& links = cluster.platform->links();
+  std::vector<std::int32_t> next(links.size(), -1);
+  for (std::size_t l = links.size(); l-- > 0;) {
+    if (links[l].owner < 0) continue;
+    std::int32_t& head = first[static_cast<std::size_t>(links[l].owner)];
+    next[l] = std::exchange(head, static_cast<std::int32_t>(l));
+  }
+  const auto add = [&](HostId host, RankId rank) {
+    for (std::int32_t l = first[static_cast<std::size_t>(host)]; l >= 0; l = next[static_cast<std::size_t>(l)]) {
+      ports.push_back({l, rank});
+    }
+  };
   for (RankId rank = 0; rank < cluster.ranks(); ++rank) {
     const auto r = static_cast<std::size_t>(rank);
-    const HostId nvlink = cluster.nvlink_hosts[r], nic = cluster.nic_hosts[r];
-    ranks_of[static_cast<std::size_t>(nvlink)].push_back(rank);
-    if (nic != nvlink) ranks_of[static_cast<std::size_t>(nic)].push_back(rank);
-  }
-  const auto& links = cluster.platform->links();
-  for (std::size_t l = 0; l < links.size(); ++l) {
-    if (links[l].owner < 0) continue;
-    for (const RankId rank : ranks_of[static_cast<std::size_t>(links[l].owner)]) {
-      ports.push_back({static_cast<std::int32_t>(l), rank});
-    }
+    add(cluster.nvlink_hosts[r], rank);
+    if (cluster.nic_hosts[r] != cluster.nvlink_hosts[r]) add(cluster.nic_hosts[r], rank);
   }
 }
 
@@ -31,25 +37,44 @@ void add_first_links(const ClusterSpec& cluster, std::vector<SharedPort>& ports)
   const std::size_t tiers = cluster.tiers.size();
   std::vector<std::vector<SharedPort>> found(tiers);
   std::vector<int> having(tiers, 0);
+  std::vector<bool> seen, done;
+  std::vector<LinkId> route;
   for (RankId rank = 0; rank < cluster.ranks() && cluster.nodes > 1; ++rank) {
     const RankId peer = (rank + cluster.gpus_per_node) % cluster.ranks();
-    std::vector<bool> seen(tiers, false);
-    const auto see = [&](LinkId link, std::vector<bool>& done) {
+    seen.assign(tiers, false);
+    const auto see = [&](LinkId link) {
       const auto tier = static_cast<std::size_t>(cluster.link_tier[static_cast<std::size_t>(link)]);
       if (done[tier]) return;
       done[tier] = seen[tier] = true;
       found[tier].push_back({link, rank});
     };
-    const std::vector<LinkId> out = route_between(cluster, rank, peer), in = route_between(cluster, peer, rank);
-    std::vector<bool> done(tiers, false);
-    for (const LinkId link : out) see(link, done);
     done.assign(tiers, false);
-    for (auto link = in.rbegin(); link != in.rend(); ++link) see(*link, done);
+    route_between(cluster, rank, peer, route);
+    std::for_each(route.begin(), route.end(), see);
+    done.assign(tiers, false);
+    route_between(cluster, peer, rank, route);
+    std::for_each(route.rbegin(), route.rend(), see);
     for (std::size_t t = 0; t < tiers; ++t) having[t] += seen[t] ? 1 : 0;
   }
   for (std::size_t t = 0; t < tiers; ++t) {
     if (having[t] == cluster.ranks()) ports.insert(ports.end(), found[t].begin(), found[t].end());
   }
+}
+
+// Sorted, each once. Of one link there are few.
+void sort_ports(std::vector<SharedPort>& ports, std::size_t links) {
+  std::vector<std::size_t> begin(links + 1, 0);
+  for (const SharedPort& port : ports) ++begin[static_cast<std::size_t>(port.link) + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<SharedPort> sorted(ports.size());
+  std::vector<std::size_t> end(begin.begin(), begin.end() - 1);
+  for (const SharedPort& port : ports) sorted[end[static_cast<std::size_t>(port.link)]++] = port;
+  for (std::size_t l = 0; l < links; ++l) {
+    if (end[l] - begin[l] < 2) continue;
+    std::sort(sorted.begin() + static_cast<std::ptrdiff_t>(begin[l]), sorted.begin() + static_cast<std::ptrdiff_t>(end[l]));
+  }
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  ports = std::move(sorted);
 }
 
 }  // namespace
@@ -59,8 +84,7 @@ void find_owners(ClusterSpec& cluster) {
   std::vector<SharedPort> ports;
   add_own_links(cluster, ports);
   add_first_links(cluster, ports);
-  std::sort(ports.begin(), ports.end());
-  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+  sort_ports(ports, cluster.platform->links().size());
   cluster.shared_ports.clear();
   cluster.link_owner.assign(cluster.platform->links().size(), kNobody);
   for (auto first = ports.begin(); first != ports.end();) {

@@ -1,6 +1,7 @@
 #include "sim/cluster/zones.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cassert>
 
 namespace stepsim {
@@ -81,11 +82,13 @@ bool ZonePlatform::append(PointId from, PointId to, std::vector<LinkId>& links) 
   const Zone& zone = zones[static_cast<std::size_t>(common)];
   Ends gateways;
   if (!zone.holds_zones) return append_inside(zone, near, far, links, gateways);
-  std::vector<LinkId> between;
-  if (!append_inside(zone, near, far, between, gateways)) return false;
+  const std::size_t begin = links.size();
+  if (!append_inside(zone, near, far, links, gateways)) return false;
   if (gateways.from < 0 || gateways.to < 0) return false;
+  const std::size_t end = links.size();
   if (from != gateways.from && !append(from, gateways.from, links)) return false;
-  links.insert(links.end(), between.begin(), between.end());
+  const auto at = [&](std::size_t place) { return links.begin() + static_cast<std::ptrdiff_t>(place); };
+  std::rotate(at(begin), at(end), links.end());  // what leads to the gateway comes first
   return to == gateways.to || append(gateways.to, to, links);
 }
 
@@ -123,11 +126,11 @@ bool ZonePlatform::append_inside(const Zone& zone, PointId from, PointId to, std
 // crosses the zone in the middle.
 bool ZonePlatform::append_path(const Zone& zone, int from, int to, std::vector<LinkId>& links, Ends& gateways) const {
   const std::size_t width = zone.members.size();
-  std::vector<const WrittenRoute*> steps;
+  boost::container::small_vector<const WrittenRoute*, 8> steps;
   for (int at = to; at != from || steps.empty();) {
     const int before = zone.predecessor[static_cast<std::size_t>(from) * width + static_cast<std::size_t>(at)];
     if (before < 0) return false;
-    steps.push_back(&zone.routes.at({before, at}));
+    steps.push_back(zone.written[static_cast<std::size_t>(before) * width + static_cast<std::size_t>(at)]);
     at = before;
   }
   gateways = {steps.back()->gateway_from, steps.front()->gateway_to};
@@ -145,6 +148,11 @@ void ZonePlatform::seal() {
   for (Zone& zone : zones) {
     if (zone.routing == Routing::floyd) find_floyd_paths(zone);
     if (zone.routing == Routing::dijkstra) find_dijkstra_paths(zone);
+    if (zone.predecessor.empty()) continue;
+    zone.written.assign(zone.predecessor.size(), nullptr);
+    for (const auto& [ends, route] : zone.routes) {
+      zone.written[static_cast<std::size_t>(ends.first) * zone.members.size() + static_cast<std::size_t>(ends.second)] = &route;
+    }
   }
   find_owners();
 }

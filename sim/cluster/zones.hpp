@@ -53,6 +53,7 @@ struct Zone {
   std::map<std::pair<int, int>, WrittenRoute> routes{};  // full, floyd, dijkstra: by positions
   std::vector<int> named{};                              // dijkstra: positions in the order of the routes naming them
   std::vector<std::int32_t> predecessor{};               // floyd, dijkstra: [from * members + to]; -1: no way
+  std::vector<const WrittenRoute*> written{};            // floyd, dijkstra: [from * members + to] the one in `routes`
 };
 
 struct NameHash {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 
 #include "sim/collective/algorithms.hpp"
@@ -77,9 +78,15 @@ std::optional<Detail> detail_from(std::string_view text) {
 }
 
 GroupShape shape_of(const ClusterSpec& cluster, std::span<const RankId> members) {
-  const auto nodes = by_node(cluster, members);
   GroupShape shape;
   shape.size = static_cast<int>(members.size());
+  shape.in_switch = cluster.gpu.nvls.ranks > 0;
+  if (shape.size == 2) {  // messages, of which a step has most
+    shape.nodes = cluster.node_of(members[0]) == cluster.node_of(members[1]) ? 1 : 2;
+    shape.per_node = 2 / shape.nodes;
+    return shape;
+  }
+  const auto nodes = by_node(cluster, members);
   shape.nodes = static_cast<int>(nodes.size());
   shape.per_node = static_cast<int>(nodes[0].size());
   for (const auto& node : nodes) {
@@ -89,7 +96,6 @@ GroupShape shape_of(const ClusterSpec& cluster, std::span<const RankId> members)
     const HostId a = cluster.nic_hosts[nodes[0][0]], b = cluster.nic_hosts[nodes[1][1]];
     shape.planes = cluster.platform->route(a, b).empty();
   }
-  shape.in_switch = cluster.gpu.nvls.ranks > 0;
   return shape;
 }
 
@@ -130,38 +136,65 @@ const Algorithm& choose_algorithm(const ClusterSpec& cluster, std::span<const Ra
   return *best;
 }
 
-Pattern make_pattern(const ClusterSpec& cluster, std::span<const RankId> members, Operation operation,
-                     std::string_view algorithm, const TokenRouting& routing, Detail detail, double payload) {
-  const Algorithm* found = algorithm == "auto" ? &choose_algorithm(cluster, members, operation, routing, payload)
-                                               : find_algorithm(operation, algorithm);
+namespace {
+
+const Algorithm& usable_algorithm(const ClusterSpec& cluster, std::span<const RankId> members, const GroupShape& shape,
+                                  Operation operation, std::string_view name, const TokenRouting& routing, double payload) {
+  const Algorithm* found =
+      name == "auto" ? &choose_algorithm(cluster, members, operation, routing, payload) : find_algorithm(operation, name);
   if (found == nullptr) {
-    throw std::invalid_argument(std::string(to_text(operation)) + " has no algorithm " + std::string(algorithm));
+    throw std::invalid_argument(std::string(to_text(operation)) + " has no algorithm " + std::string(name));
   }
-  const GroupShape shape = shape_of(cluster, members);
   if (const char* why = found->refuses == nullptr ? nullptr : found->refuses(shape); why != nullptr) {
     throw std::invalid_argument(std::string(found->name) + " " + std::string(to_text(operation)) +
                                 " cannot run: " + why);
   }
+  return *found;
+}
+
+// Empty where the closed form does not hold: nodes hold different numbers of members.
+std::vector<Part> parts_of_closed_form(const Algorithm& algorithm, const GroupCall& call, const GroupShape& shape) {
+  std::vector<Part> parts;
+  for (const Term& term : terms_of(algorithm, call.cluster, shape, wires_of(call.cluster, call.members), call.routing, call.payload)) {
+    if (!std::isfinite(term.alpha) || !std::isfinite(term.beta)) return {};
+    parts.push_back({{}, 0, term.alpha, term.beta, false});
+  }
+  return parts;
+}
+
+}  // namespace
+
+Pattern make_pattern(const ClusterSpec& cluster, std::span<const RankId> members, Operation operation,
+                     std::string_view algorithm, const TokenRouting& routing, Detail detail, double payload) {
+  const GroupShape shape = shape_of(cluster, members);
+  const Algorithm& found = usable_algorithm(cluster, members, shape, operation, algorithm, routing, payload);
   const GroupCall call{cluster, members, routing, payload};
-  Pattern pattern{std::string(to_text(operation)), std::string(found->name), {}};
-  if (operation == Operation::all_to_all) pattern.copies = copies_sent(shape, routing, found->name == "node_limited");
-  pattern.parts = detail == Detail::flow ? found->messages(call) : found->traffic(call);
+  Pattern pattern{std::string(to_text(operation)), std::string(found.name), {}};
+  if (operation == Operation::all_to_all) pattern.copies = copies_sent(shape, routing, found.name == "node_limited");
+  pattern.parts = detail == Detail::flow ? found.messages(call) : found.traffic(call);
   if (operation == Operation::all_to_all && cluster.gpu.all_to_all() != AllToAllRates{}) {
-    detail == Detail::flow ? add_idle_end(cluster, found->traffic(call), pattern.parts) : add_idle_wires(cluster, pattern.parts);
+    detail == Detail::flow ? add_idle_end(cluster, found.traffic(call), pattern.parts) : add_idle_wires(cluster, pattern.parts);
   }
   if (detail != Detail::formula) return pattern;
-  const std::vector<Term> terms = terms_of(*found, cluster, shape, wires_of(cluster, members), routing, payload);
-  const auto defined = [](const Term& term) { return std::isfinite(term.alpha) && std::isfinite(term.beta); };
-  if (!std::all_of(terms.begin(), terms.end(), defined)) return pattern;  // nodes hold different numbers of members
+  std::vector<Part> terms = parts_of_closed_form(found, call, shape);
+  if (terms.empty()) return pattern;
   for (Part& part : pattern.parts) {
     part.alpha = part.beta = 0;
     part.after.clear();
     part.counted_only = true;
   }
-  for (const Term& term : terms) {
-    pattern.parts.push_back({{}, 0, term.alpha, term.beta, false});
-  }
+  std::move(terms.begin(), terms.end(), std::back_inserter(pattern.parts));
   return pattern;
+}
+
+std::optional<Pattern> make_delay(const ClusterSpec& cluster, std::span<const RankId> members, Operation operation,
+                                  std::string_view algorithm, double payload) {
+  const GroupShape shape = shape_of(cluster, members);
+  const TokenRouting unrouted;
+  const Algorithm& found = usable_algorithm(cluster, members, shape, operation, algorithm, unrouted, payload);
+  Pattern pattern{std::string(to_text(operation)), std::string(found.name), {}};
+  pattern.parts = parts_of_closed_form(found, {cluster, members, unrouted, payload}, shape);
+  return pattern.parts.empty() ? std::nullopt : std::optional(pattern);
 }
 
 double seconds_alone(const ClusterSpec& cluster, const Pattern& pattern, double payload) {

@@ -146,6 +146,11 @@ Pattern make_pattern(const ClusterSpec& cluster, std::span<const RankId> members
                      std::string_view algorithm, const TokenRouting& routing, Detail detail,
                      double payload = kLargePayload);
 
+// The closed form of a call without routing, and nothing on the links; none where it does not hold (nodes with different
+// numbers of members).
+std::optional<Pattern> make_delay(const ClusterSpec& cluster, std::span<const RankId> members, Operation operation,
+                                  std::string_view algorithm, double payload);
+
 // Seconds of a call of this payload that has its links to itself; nothing shares links within it either, so that it
 // holds for the details formula and aggregate.
 double seconds_alone(const ClusterSpec& cluster, const Pattern& pattern, double payload);

@@ -54,7 +54,7 @@ std::vector<Part> chain_traffic(const GroupCall& call) {
   Part part = make_part(legs, 1, 0);
   part.alpha = latency;
   part.beta = (all - slowest) / chain_chunks(call.payload, n);
-  return {part};
+  return only(std::move(part));
 }
 
 std::vector<Part> chain_messages(const GroupCall& call) {

@@ -8,7 +8,7 @@ namespace stepsim {
 std::vector<Part> direct_traffic(const GroupCall& call) {
   Legs legs(call.cluster);
   legs.add(call.members[0], call.members[1]);
-  return {make_part(legs, 1, 1)};
+  return only(make_part(legs, 1, 1));
 }
 
 std::vector<Part> direct_messages(const GroupCall& call) {

@@ -42,7 +42,7 @@ std::vector<Part> flat_traffic(const GroupCall& call, int rounds) {
   if (shape.planes) return {planes_part(call.cluster, call.members, rounds)};
   Legs legs(call.cluster);
   legs.add_all_pairs(call.members);
-  return {make_part(legs, rounds / static_cast<double>(call.members.size()), rounds)};
+  return only(make_part(legs, rounds / static_cast<double>(call.members.size()), rounds));
 }
 
 // A member sends the second round when it has all of the first.

@@ -1,7 +1,7 @@
 #include "sim/collective/legs.hpp"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 namespace stepsim {
 
@@ -21,9 +21,10 @@ void Legs::count_densely() {
   loads_.clear();
 }
 
-void Legs::add(RankId from, RankId to, double times) {
+const std::vector<LinkId>& Legs::add(RankId from, RankId to, double times) {
   route_between(cluster_, from, to, route_);
   add_route(route_, times);
+  return route_;
 }
 
 void Legs::add_by_rail(RankId from, RankId to, double times) {
@@ -119,16 +120,20 @@ double seconds_per_byte(const ClusterSpec& cluster, const std::vector<LinkId>& r
 
 Nodes by_node(const ClusterSpec& cluster, std::span<const RankId> members) {
   Nodes nodes;
-  std::map<int, std::size_t> places;
-  int last = -1;
+  std::unordered_map<int, std::size_t> places;  // once a node comes that is not the highest so far; else empty
+  int last = -1, highest = -1;
   std::size_t place = 0;
   for (const RankId r : members) {
     const int node = cluster.node_of(r);
     if (node != last) {  // members mostly come node by node
-      const auto [at, fresh] = places.try_emplace(node, nodes.size());
-      if (fresh) nodes.emplace_back();
+      if (node < highest && places.empty()) {
+        for (std::size_t k = 0; k < nodes.size(); ++k) places.emplace(cluster.node_of(nodes[k][0]), k);
+      }
+      place = nodes.size();
+      if (!places.empty()) place = places.try_emplace(node, place).first->second;
+      if (place == nodes.size()) nodes.emplace_back();
       last = node;
-      place = at->second;
+      highest = std::max(highest, node);
     }
     nodes[place].push_back(r);
   }
@@ -141,6 +146,12 @@ Part make_part(Legs& legs, double bytes_per_payload, double steps) {
   part.bytes_per_payload = bytes_per_payload;
   part.loads = legs.take();
   return part;
+}
+
+std::vector<Part> only(Part&& part) {
+  std::vector<Part> parts;
+  parts.push_back(std::move(part));
+  return parts;
 }
 
 }  // namespace stepsim

@@ -1,6 +1,7 @@
 // Counts the legs of a lockstep transfer on every link they cross.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <span>
 #include <vector>
 
@@ -9,14 +10,19 @@
 
 namespace stepsim {
 
-using Nodes = std::vector<std::vector<RankId>>;
+// Members of a group on one node.
+struct NodeMembers : boost::container::small_vector<RankId, 8> {
+  using small_vector::small_vector;
+  operator std::span<const RankId>() const { return {data(), size()}; }
+};
+using Nodes = std::vector<NodeMembers>;
 
 class Legs {
  public:
   explicit Legs(const ClusterSpec& cluster) : cluster_(cluster) {}
 
-  // `times` messages from one rank to another; none for a message to itself.
-  void add(RankId from, RankId to, double times = 1);
+  // `times` messages from one rank to another; none for a message to itself. The route, until the next is added.
+  const std::vector<LinkId>& add(RankId from, RankId to, double times = 1);
   // The same by way of the sender's neighbour that has the receiver's place in the node, whatever other way there is.
   void add_by_rail(RankId from, RankId to, double times = 1);
   // From every member to every other one.
@@ -53,5 +59,8 @@ Nodes by_node(const ClusterSpec& cluster, std::span<const RankId> members);
 
 // A part that takes `steps` route latencies and then moves bytes_per_payload along each leg.
 Part make_part(Legs& legs, double bytes_per_payload, double steps);
+
+// A list of one; {part} would copy it.
+std::vector<Part> only(Part&& part);
 
 }  // namespace stepsim

@@ -35,7 +35,8 @@ double share_of(const GroupShape& shape, const TokenRouting& routing) {
 }
 
 void add_pair(Legs& legs, RankId from, RankId to, bool by_rail) {
-  by_rail ? legs.add_by_rail(from, to) : legs.add(from, to);
+  if (by_rail) return legs.add_by_rail(from, to);
+  legs.add(from, to);
 }
 
 std::vector<Part> unequal_traffic(const GroupCall& call, bool by_rail) {
@@ -102,7 +103,7 @@ std::vector<Part> pairwise_traffic(const GroupCall& call) {
   if (!call.routing.to_member.empty()) return unequal_traffic(call, false);
   Legs legs(call.cluster);
   legs.add_all_pairs(call.members);
-  return {make_part(legs, share_of(shape_of(call.cluster, call.members), call.routing), 1)};
+  return only(make_part(legs, share_of(shape_of(call.cluster, call.members), call.routing), 1));
 }
 
 std::vector<Part> pairwise_messages(const GroupCall& call) {
@@ -140,7 +141,7 @@ std::vector<Part> rail_aligned_traffic(const GroupCall& call) {
   for (const RankId from : call.members) {
     for (const RankId to : call.members) legs.add_by_rail(from, to);
   }
-  return {make_part(legs, share_of(shape_of(call.cluster, call.members), call.routing), 1)};
+  return only(make_part(legs, share_of(shape_of(call.cluster, call.members), call.routing), 1));
 }
 
 std::vector<Part> rail_aligned_messages(const GroupCall& call) {

@@ -40,8 +40,7 @@ std::vector<Part> ring_traffic(const GroupCall& call, int rounds) {
   double all = 0, quickest = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const RankId from = call.members[i], to = call.members[(i + 1) % n];
-    legs.add(from, to);
-    const std::vector<LinkId> route = route_between(call.cluster, from, to);
+    const std::vector<LinkId>& route = legs.add(from, to);
     const double latency = measured ? measured->of_step(static_cast<double>(n), call.payload) : route_latency(call.cluster, route).value;
     const Leg leg{latency, chunk * seconds_per_byte(call.cluster, route)};
     if (leg.seconds > slowest.seconds) slowest = leg;
@@ -50,7 +49,7 @@ std::vector<Part> ring_traffic(const GroupCall& call, int rounds) {
   }
   Part part = make_part(legs, rounds * steps / static_cast<double>(n), 0);
   part.alpha = beyond_bytes(slowest, all, quickest, rounds, steps);
-  return {part};
+  return only(std::move(part));
 }
 
 std::vector<Part> ring_messages(const GroupCall& call, int rounds) {

@@ -11,7 +11,7 @@ std::vector<Part> shift_traffic(const GroupCall& call) {
   Legs legs(call.cluster);
   const std::size_t n = call.members.size();
   for (std::size_t i = 0; i < n; ++i) legs.add(call.members[i], call.members[(i + 1) % n]);
-  return {make_part(legs, 1, 1)};
+  return only(make_part(legs, 1, 1));
 }
 
 std::vector<Part> shift_messages(const GroupCall& call) {

@@ -194,8 +194,7 @@ class Explainer {
     const auto groups = [&](LinkId l) {
       Colored list;
       for (const Use& use : refined_.uses(l)) {
-        list.push_back({{static_cast<std::uint64_t>(groups_[round][use.group]), static_cast<std::uint64_t>(use.pattern),
-                         static_cast<std::uint64_t>(use.part), static_cast<std::uint64_t>(use.routing), bits(use.legs)},
+        list.push_back({{static_cast<std::uint64_t>(groups_[round][use.group]), static_cast<std::uint64_t>(use.place), bits(use.legs)},
                         use.group});
       }
       return list;

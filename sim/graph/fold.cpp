@@ -81,6 +81,7 @@ Folding fold(const StepGraph& graph) {
 Folding fold(StepGraph&& graph) {
   Folding folding = quotient(graph);
   folding.graph.programs = std::move(graph.programs);
+  graph = {};
   return folding;
 }
 
@@ -116,14 +117,15 @@ Folding quotient(const StepGraph& graph) {
     // The legs that all groups of a colour put on this link.
     std::map<std::array<std::int32_t, 4>, std::pair<double, double>> legs;  // and of one group
     for (const Use& use : refined.uses(first[c])) {
-      auto& [sum, most] = legs[{folding.group_color[use.group], use.pattern, use.part, use.routing}];
+      const Place& place = refined.place(use);
+      auto& [sum, most] = legs[{folding.group_color[use.group], place.pattern, place.part, place.routing}];
       sum += use.legs;
       most = std::max(most, use.legs);
     }
     for (const auto& [where, of] : legs) {
       const auto [sum, most] = of;
       Part& part = out.groups[where[0]].patterns[where[1]].parts[where[2]];
-      (where[3] == 0 ? part.loads : part.detours[where[3] - 1].loads).push_back({new_id[c], sum, most == sum ? 0 : most});
+      (where[3] == 0 ? part.loads : part.detours[where[3] - 1].loads).push_back({new_id[c], sum, most == sum ? 0 : static_cast<std::uint32_t>(most)});
     }
   }
   for (const SharedPort& port : graph.shared_ports) {

@@ -28,7 +28,7 @@ struct Folding {
 // The graph must be sound (problems_of is empty) and not yet folded (all counts 1). Changes at a time are part of what
 // a rank or link is, so that they split colours. A graph with jitter must not be folded: see folds().
 Folding fold(const StepGraph& graph);
-Folding fold(StepGraph&& graph);  // takes the programs: they are most of a graph
+Folding fold(StepGraph&& graph);  // takes the programs and gives the rest's memory back
 
 // Whether folding is exact: not with jitter, which makes every event its own.
 bool folds(const StepGraph& graph);

@@ -5,8 +5,12 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <map>
+#include <numeric>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/graph/step_graph.hpp"
@@ -15,12 +19,30 @@ namespace stepsim {
 
 using Key = std::vector<std::uint64_t>;
 
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
+// Numbers keys in the order in which they come first. A key's hash is taken once; keys themselves decide.
+class KeyNumbers {
+ public:
+  std::int32_t operator()(const Key& key) {
+    const std::uint64_t code = hash(key);
+    const auto [first, last] = known_.equal_range(code);
+    for (auto at = first; at != last; ++at) {
+      if (keys_[static_cast<std::size_t>(at->second)] == key) return at->second;
+    }
+    keys_.push_back(key);
+    return known_.emplace(code, size() - 1)->second;
+  }
+
+  std::int32_t size() const { return static_cast<std::int32_t>(keys_.size()); }
+
+ private:
+  static std::uint64_t hash(const Key& key) {
     std::uint64_t h = 0x9e3779b97f4a7c15ULL;
     for (const std::uint64_t v : key) h = (std::rotl(h, 23) ^ v) * 0xff51afd7ed558ccdULL;
     return h ^ (h >> 32);
   }
+
+  std::unordered_multimap<std::uint64_t, std::int32_t> known_;  // by hash
+  std::vector<Key> keys_;
 };
 
 inline std::uint64_t bits(double v) { return std::bit_cast<std::uint64_t>(v); }
@@ -34,67 +56,108 @@ struct Coloring {
 
   template <class KeyOf>
   void recolor(const KeyOf& key_of) {
-    std::unordered_map<Key, std::int32_t, KeyHash> ids;
+    KeyNumbers numbers;
     std::vector<std::int32_t> next(color.size());
     Key key;
     for (std::size_t i = 0; i < color.size(); ++i) {
       key.clear();
       key_of(i, key);
-      next[i] = ids.try_emplace(key, static_cast<std::int32_t>(ids.size())).first->second;
+      next[i] = numbers(key);
     }
     color = std::move(next);
-    count = static_cast<std::int32_t>(ids.size());
+    count = numbers.size();
   }
 };
 
-// Appends a sorted run-length list of (value..., how often), so that equal multisets append equal words.
+// Appends a sorted run-length list of (value..., how often), so that equal multisets append equal words. Mostly many
+// values are few different ones: those are counted as they come, and only they are sorted.
 template <std::size_t N>
-void append_multiset(std::vector<std::array<std::uint64_t, N>>& values, Key& key) {
-  std::sort(values.begin(), values.end());
-  for (std::size_t i = 0; i < values.size();) {
-    std::size_t j = i;
-    while (j < values.size() && values[j] == values[i]) ++j;
-    key.insert(key.end(), values[i].begin(), values[i].end());
-    key.push_back(j - i);
-    i = j;
+class Multiset {
+ public:
+  void add(const std::array<std::uint64_t, N>& value) {
+    if (!counted_.empty() && same(counted_[last_].first, value)) {
+      ++counted_[last_].second;
+      return;
+    }
+    const std::size_t known = std::min(counted_.size(), kLookedThrough);
+    for (last_ = 0; last_ < known; ++last_) {
+      if (!same(counted_[last_].first, value)) continue;
+      ++counted_[last_].second;
+      return;
+    }
+    last_ = counted_.size();
+    counted_.push_back({value, 1});
   }
-  key.push_back(~0ULL);
-}
+
+  // And is empty again.
+  void append_to(Key& key) {
+    std::sort(counted_.begin(), counted_.end());
+    for (std::size_t i = 0; i < counted_.size();) {
+      std::uint64_t times = 0;
+      std::size_t j = i;
+      for (; j < counted_.size() && counted_[j].first == counted_[i].first; ++j) times += counted_[j].second;
+      for (const std::uint64_t word : counted_[i].first) key.push_back(word);
+      key.push_back(times);
+      i = j;
+    }
+    key.push_back(~0ULL);
+    counted_.clear();
+  }
+
+ private:
+  using Value = std::array<std::uint64_t, N>;
+  // Word by word: == calls memcmp, which takes longer than so few words do.
+  static bool same(const Value& a, const Value& b) {
+    for (std::size_t i = 0; i < N; ++i) {
+      if (a[i] != b[i]) return false;
+    }
+    return true;
+  }
+
+  static constexpr std::size_t kLookedThrough = 8;
+  std::vector<std::pair<Value, std::uint64_t>> counted_;
+  std::size_t last_ = 0;
+};
 
 inline void append_changes(const std::vector<Change>& changes, Key& key) {
   for (const Change& change : changes) key.insert(key.end(), {bits(change.time), bits(change.value)});
 }
 
-// Where a link is used, under a routing.
+// Where in its group a link is used.
+struct Place {
+  std::int32_t pattern, part, routing;
+
+  auto operator<=>(const Place&) const = default;
+};
 struct Use {
-  std::int32_t group, pattern, part, routing;
+  std::int32_t group, place;  // place: see Refiner::place
   double legs;
 };
 
 class Refiner {
  public:
   explicit Refiner(const StepGraph& graph)
-      : graph_(graph), ranks_(graph.ranks.size()), groups_(graph.groups.size()), links_(graph.links.size()),
-        uses_(graph.links.size()), owned_(graph.ranks.size()) {
-    for (std::size_t g = 0; g < graph.groups.size(); ++g) {
-      const auto& patterns = graph.groups[g].patterns;
-      for (std::size_t p = 0; p < patterns.size(); ++p) {
-        for (std::size_t q = 0; q < patterns[p].parts.size(); ++q) {
-          for_each_routing(patterns[p].parts[q], [&](std::int32_t routing, const std::vector<Load>& loads) {
-            for (const Load& load : loads) {
-              uses_[load.link].push_back({static_cast<std::int32_t>(g), static_cast<std::int32_t>(p),
-                                          static_cast<std::int32_t>(q), routing, load.legs});
-            }
-          });
-        }
-      }
-    }
-    for (std::size_t l = 0; l < graph.links.size(); ++l) {
-      if (graph.links[l].owner >= 0 && !uses_[l].empty()) owned_[graph.links[l].owner].push_back(static_cast<std::int32_t>(l));
-    }
-    for (const SharedPort& port : graph.shared_ports) {
-      if (!uses_[port.link].empty()) owned_[port.rank].push_back(port.link);
-    }
+      : graph_(graph), ranks_(graph.ranks.size()), groups_(graph.groups.size()), links_(graph.links.size()) {
+    first_use_.assign(graph.links.size() + 1, 0);
+    for_each_load([&](std::int32_t, const Place&, const std::vector<Load>& loads) {
+      for (const Load& load : loads) ++first_use_[load.link + 1];
+    });
+    std::partial_sum(first_use_.begin(), first_use_.end(), first_use_.begin());
+    uses_.resize(first_use_.back());
+    std::vector<std::size_t> next(first_use_.begin(), first_use_.end() - 1);
+    std::map<Place, std::int32_t> numbers;
+    for_each_load([&](std::int32_t group, const Place& place, const std::vector<Load>& loads) {
+      const auto [number, fresh] = numbers.try_emplace(place, static_cast<std::int32_t>(places_.size()));
+      if (fresh) places_.push_back(place);
+      for (const Load& load : loads) uses_[next[load.link]++] = {group, number->second, load.legs};
+    });
+
+    first_owned_.assign(graph.ranks.size() + 1, 0);
+    for_each_owned([&](RankId rank, std::int32_t) { ++first_owned_[rank + 1]; });
+    std::partial_sum(first_owned_.begin(), first_owned_.end(), first_owned_.begin());
+    owned_.resize(first_owned_.back());
+    next.assign(first_owned_.begin(), first_owned_.end() - 1);
+    for_each_owned([&](RankId rank, std::int32_t link) { owned_[next[rank]++] = link; });
     start();
   }
 
@@ -114,9 +177,13 @@ class Refiner {
   const Coloring& ranks() const { return ranks_; }
   const Coloring& groups() const { return groups_; }
   const Coloring& links() const { return links_; }
-  const std::vector<Use>& uses(std::size_t link) const { return uses_[link]; }
-
-  const std::vector<std::int32_t>& owned(std::size_t rank) const { return owned_[rank]; }
+  std::span<const Use> uses(std::size_t link) const {
+    return std::span(uses_).subspan(first_use_[link], first_use_[link + 1] - first_use_[link]);
+  }
+  const Place& place(const Use& use) const { return places_[static_cast<std::size_t>(use.place)]; }
+  std::span<const std::int32_t> owned(std::size_t rank) const {  // links in use
+    return std::span(owned_).subspan(first_owned_[rank], first_owned_[rank + 1] - first_owned_[rank]);
+  }
 
  private:
   // A part's own loads are those under routing 0.
@@ -124,6 +191,31 @@ class Refiner {
   static void for_each_routing(const Part& part, const Visit& visit) {
     visit(0, part.loads);
     for (std::size_t d = 0; d < part.detours.size(); ++d) visit(static_cast<std::int32_t>(d + 1), part.detours[d].loads);
+  }
+
+  template <class Visit>
+  void for_each_load(const Visit& visit) const {
+    for (std::size_t g = 0; g < graph_.groups.size(); ++g) {
+      const auto& patterns = graph_.groups[g].patterns;
+      for (std::size_t p = 0; p < patterns.size(); ++p) {
+        for (std::size_t q = 0; q < patterns[p].parts.size(); ++q) {
+          for_each_routing(patterns[p].parts[q], [&](std::int32_t routing, const std::vector<Load>& loads) {
+            const Place place{static_cast<std::int32_t>(p), static_cast<std::int32_t>(q), routing};
+            visit(static_cast<std::int32_t>(g), place, loads);
+          });
+        }
+      }
+    }
+  }
+
+  template <class Visit>
+  void for_each_owned(const Visit& visit) const {
+    for (std::size_t l = 0; l < graph_.links.size(); ++l) {
+      if (graph_.links[l].owner >= 0 && !uses(l).empty()) visit(graph_.links[l].owner, static_cast<std::int32_t>(l));
+    }
+    for (const SharedPort& port : graph_.shared_ports) {
+      if (!uses(port.link).empty()) visit(port.rank, port.link);
+    }
   }
 
   void start() {
@@ -148,7 +240,7 @@ class Refiner {
     links_.recolor([&](std::size_t l, Key& key) {
       const GraphLink& link = graph_.links[l];
       key = {bits(link.capacity), static_cast<std::uint64_t>(link.tier), link.owner >= 0 ? 1ULL : 0ULL,
-             uses_[l].empty() ? 0ULL : 1ULL};
+             uses(l).empty() ? 0ULL : 1ULL};
       append_changes(link.capacity_changes, key);
     });
   }
@@ -156,27 +248,24 @@ class Refiner {
   void rank_key(std::size_t r, Key& key) {
     key.push_back(ranks_.color[r]);
     for (const GroupId g : graph_.ranks[r].slots) key.push_back(g < 0 ? ~0ULL : groups_.color[g]);
-    ones_.clear();
-    for (const std::int32_t l : owned_[r]) ones_.push_back({static_cast<std::uint64_t>(links_.color[l])});
-    append_multiset(ones_, key);
+    for (const std::int32_t l : owned(r)) colors_.add({static_cast<std::uint64_t>(links_.color[l])});
+    colors_.append_to(key);
   }
 
   void group_key(std::size_t g, Key& key) {
     const Group& group = graph_.groups[g];
     key.push_back(groups_.color[g]);
-    pairs_.clear();
     for (const Endpoint& e : group.endpoints) {
-      pairs_.push_back({static_cast<std::uint64_t>(ranks_.color[e.rank]), static_cast<std::uint64_t>(e.slot)});
+      pairs_.add({static_cast<std::uint64_t>(ranks_.color[e.rank]), static_cast<std::uint64_t>(e.slot)});
     }
-    append_multiset(pairs_, key);
+    pairs_.append_to(key);
     for (const Pattern& pattern : group.patterns) {
       for (const Part& part : pattern.parts) {
         for_each_routing(part, [&](std::int32_t, const std::vector<Load>& loads) {
-          pairs_.clear();
           for (const Load& load : loads) {
-            pairs_.push_back({static_cast<std::uint64_t>(links_.color[load.link]), bits(load.legs)});
+            pairs_.add({static_cast<std::uint64_t>(links_.color[load.link]), bits(load.legs)});
           }
-          append_multiset(pairs_, key);
+          pairs_.append_to(key);
         });
       }
     }
@@ -186,22 +275,23 @@ class Refiner {
     key.push_back(links_.color[l]);
     const RankId owner = graph_.links[l].owner;
     key.push_back(owner < 0 ? ~0ULL : ranks_.color[owner]);
-    uses_here_.clear();
-    for (const Use& use : uses_[l]) {
-      uses_here_.push_back({static_cast<std::uint64_t>(groups_.color[use.group]), static_cast<std::uint64_t>(use.pattern),
-                          static_cast<std::uint64_t>(use.part), static_cast<std::uint64_t>(use.routing), bits(use.legs)});
+    for (const Use& use : uses(l)) {
+      uses_here_.add({static_cast<std::uint64_t>(groups_.color[use.group]), static_cast<std::uint64_t>(use.place), bits(use.legs)});
     }
-    append_multiset(uses_here_, key);
+    uses_here_.append_to(key);
   }
 
   const StepGraph& graph_;
   Coloring ranks_, groups_, links_;
-  std::vector<std::vector<Use>> uses_;
-  std::vector<std::vector<std::int32_t>> owned_;
+  std::vector<std::size_t> first_use_;  // [link] in uses_
+  std::vector<Use> uses_;
+  std::vector<Place> places_;
+  std::vector<std::size_t> first_owned_;  // [rank] in owned_
+  std::vector<std::int32_t> owned_;
   // Multisets in the making.
-  std::vector<std::array<std::uint64_t, 1>> ones_;
-  std::vector<std::array<std::uint64_t, 2>> pairs_;
-  std::vector<std::array<std::uint64_t, 5>> uses_here_;
+  Multiset<1> colors_;
+  Multiset<2> pairs_;
+  Multiset<3> uses_here_;
 };
 
 }  // namespace stepsim

@@ -47,10 +47,11 @@ struct Program {
 
 // `legs` messages of a lockstep transfer cross this link at the same time.
 struct Load {
-  LinkId link = 0;
-  double legs = 1;   // whole numbers
-  double alone = 0;  // in a folded graph: of one of the groups that this one stands for; 0: the same
+  LinkId link;
+  std::uint32_t alone;  // in a folded graph: legs of one of the groups that this one stands for; 0: the same
+  double legs;          // whole numbers
 
+  explicit(false) Load(LinkId of = 0, double n = 1, std::uint32_t of_one = 0) : link(of), alone(of_one), legs(n) {}
   bool operator==(const Load&) const = default;
 };
 

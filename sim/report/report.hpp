@@ -54,8 +54,8 @@ struct StepFacts {
   // Memory of each rank of the graph by kind ("weights", "activations", ...), bytes.
   std::vector<std::vector<std::pair<std::string, double>>> memory;  // [rank of the graph]
   // The same of its activations by part, and of what is needed beside what it counts (context, communicators, ...).
-  std::vector<std::vector<std::pair<std::string, double>>> activation_parts, reserved;
-  std::vector<PassMemory> passes;  // [pipeline rank]
+  std::vector<std::vector<std::pair<std::string, double>>> activation_parts = {}, reserved = {};
+  std::vector<PassMemory> passes = {};  // [pipeline rank]
   std::vector<std::string> warnings;                                // from the checks of the inputs
 };
 

@@ -93,7 +93,9 @@ TEST(Fold, TimesAreThoseOfTheFullGraph) {
     const Folding folding = fold(full);
     const Timeline a = make_simgrid_engine()->run(full);
     const Timeline b = make_simgrid_engine()->run(folding.graph);
-    if (speed == 1.0) EXPECT_NEAR(a.end, 1 + 64e9 / 16e9 + 0.5, 1e-9);
+    if (speed == 1.0) {
+      EXPECT_NEAR(a.end, 1 + 64e9 / 16e9 + 0.5, 1e-9);
+    }
     for (std::size_t r = 0; r < full.ranks.size(); ++r) {
       for (std::size_t op = 0; op < 3; ++op) {
         EXPECT_NEAR(a.spans[r][op].end, b.spans[folding.rank_color[r]][op].end, 1e-9 * a.end);

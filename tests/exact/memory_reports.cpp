@@ -97,7 +97,9 @@ TEST(MemoryTimeline, ThinnedKeepsTheHighestAndTheLowest) {
   double highest = 0;
   for (std::size_t i = 0; i < line.points.size(); ++i) {
     highest = std::max(highest, line.points[i].second);
-    if (i > 0) EXPECT_GE(line.points[i].first, line.points[i - 1].first);
+    if (i > 0) {
+      EXPECT_GE(line.points[i].first, line.points[i - 1].first);
+    }
   }
   EXPECT_EQ(highest, 782);
   EXPECT_EQ(line.points.front(), (std::pair{0.0, 105.0}));
@@ -201,7 +203,9 @@ void expect_they_fit(const std::string& experiment, const std::vector<std::strin
       peak = std::max(peak, use.total());
     EXPECT_EQ(peak, changes[i].peak) << changes[i].sets[0];
     EXPECT_LE(peak, in.cluster.gpu.memory);
-    if (i > 0) EXPECT_GE(changes[i].slower, changes[i - 1].slower);
+    if (i > 0) {
+      EXPECT_GE(changes[i].slower, changes[i - 1].slower);
+    }
   }
 }
 

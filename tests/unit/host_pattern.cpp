@@ -8,19 +8,19 @@
 namespace stepsim::host_pattern_test {
 TEST(HostPattern, ReplacesEveryExpression) {
   const RankNumbers numbers{.rank = 21, .node = 2, .local = 5};
-  EXPECT_EQ(host_name("gpu{rank}", numbers), "gpu21");
-  EXPECT_EQ(host_name("host", numbers), "host");
-  EXPECT_EQ(host_name("", numbers), "");
-  EXPECT_EQ(host_name("n{node}-g{local}.cluster", numbers), "n2-g5.cluster");
-  EXPECT_EQ(host_name("nic{node*4+local/2}", numbers), "nic10");
-  EXPECT_EQ(host_name("{ ( node + 1 ) * 8 - local % 3 }", numbers), "22");
-  EXPECT_EQ(host_name("{2+3*4}{10-3-2}{7/2*2}{9/(1+2)}", numbers), "14563");
-  EXPECT_EQ(host_name("n{node:03}g{local:02}r{rank:01}", numbers), "n002g05r21");
+  EXPECT_EQ(HostPattern("gpu{rank}").name(numbers), "gpu21");
+  EXPECT_EQ(HostPattern("host").name(numbers), "host");
+  EXPECT_EQ(HostPattern("").name(numbers), "");
+  EXPECT_EQ(HostPattern("n{node}-g{local}.cluster").name(numbers), "n2-g5.cluster");
+  EXPECT_EQ(HostPattern("nic{node*4+local/2}").name(numbers), "nic10");
+  EXPECT_EQ(HostPattern("{ ( node + 1 ) * 8 - local % 3 }").name(numbers), "22");
+  EXPECT_EQ(HostPattern("{2+3*4}{10-3-2}{7/2*2}{9/(1+2)}").name(numbers), "14563");
+  EXPECT_EQ(HostPattern("n{node:03}g{local:02}r{rank:01}").name(numbers), "n002g05r21");
 }
 
 std::string refusal(const std::string& pattern, const RankNumbers& numbers = {}) {
   try {
-    return "accepted: " + host_name(pattern, numbers);
+    return "accepted: " + HostPattern(pattern).name(numbers);
   } catch (const PatternError& error) {
     return error.what();
   }
