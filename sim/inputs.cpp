@@ -69,14 +69,15 @@ std::string with_document(const std::string& key, const std::string& document) {
   return key.starts_with(document + ".") ? key : document + "." + key;
 }
 
-// Takes what one document's reader gathered; keys of --set are named as the user wrote them, with their document.
-void take(Reading& into, Inputs& in, Reading&& from, const std::string& document) {
+// Takes what one document's reader gathered; keys of --set and of the experiment are named as the user wrote them, with
+// their document.
+void take(Reading& into, Inputs& in, Reading&& from, const std::string& document, const std::string& experiment) {
   for (Problem& p : from.problems) {
-    if (p.file == "--set") p.key = with_document(p.key, document);
+    if (p.file == "--set" || p.file == experiment) p.key = with_document(p.key, document);
     into.problems.push_back(std::move(p));
   }
   for (std::string& note : from.notes) in.notes.push_back(document + ": " + note);
-  for (Explained& e : from.explained) in.explained.push_back({with_document(e.key, document), e.value, e.origin});
+  for (Explained& e : from.explained) in.explained.push_back({with_document(e.key, document), e.value, e.origin, e.where});
 }
 
 // What `read` gathers, or what it gathered when the same was read before.
@@ -85,7 +86,7 @@ T read_once(std::map<std::string, InputCache::Kept<T>>* kept, const std::string&
             const std::string& more, Reading& reading, const Read& read) {
   if (kept == nullptr) return read(reading);
   std::string key = path + "\n" + more;
-  for (const Override& o : overrides) key += "\n" + o.key + "=" + o.value;
+  for (const Override& o : overrides) key += "\n" + o.key + "=" + o.value + " " + o.from.text();
   auto known = kept->find(key);
   if (known == kept->end()) {
     InputCache::Kept<T> fresh;
@@ -111,9 +112,11 @@ std::string find_home(const std::string& program, const std::string& experiment)
 Inputs read_inputs(const Request& request, PlanSource& source, InputCache* cache) {
   Reading reading;
   Inputs in;
-  const Overrides overrides = split_overrides(reading, request.overrides);
   const Experiment parts = parts_of(reading, request);
+  const Overrides overrides = split_overrides(reading, request.overrides, parts.set);
   in.overrides = request.overrides;
+  in.experiment = parts.file;
+  in.set = parts.set;
   for (const auto& [what, path] : {std::pair("model", parts.model.empty() ? parts.model : model_file(parts.model)), std::pair("cluster", parts.cluster),
                                    std::pair("plan", parts.plan), std::pair("scenario", parts.scenario)}) {
     if (!path.empty()) in.files.emplace_back(what, path);
@@ -122,13 +125,13 @@ Inputs read_inputs(const Request& request, PlanSource& source, InputCache* cache
     Reading of_plan;
     in.plan = read_plan(of_plan, parts.plan, overrides.plan);
     source = source_of(parts.plan, of_plan);
-    take(reading, in, std::move(of_plan), "plan");
+    take(reading, in, std::move(of_plan), "plan", parts.file);
   }
   if (!parts.model.empty()) {
     Reading of_model;
     in.model = read_once(cache == nullptr ? nullptr : &cache->models, parts.model, overrides.model, "", of_model,
                          [&](Reading& r) { return read_model(r, parts.model, overrides.model); });
-    take(reading, in, std::move(of_model), "model");
+    take(reading, in, std::move(of_model), "model", parts.file);
   }
   bool cluster_sound = false;
   if (!parts.cluster.empty()) {
@@ -138,14 +141,14 @@ Inputs read_inputs(const Request& request, PlanSource& source, InputCache* cache
                            [&](Reading& r) { return read_cluster(r, parts.cluster, overrides.cluster, in.plan.rates, shipped_folder(request.home, Document::cluster)); });
     cluster_sound = of_cluster.problems.empty();
     in.planned_on = in.cluster;
-    take(reading, in, std::move(of_cluster), "cluster");
+    take(reading, in, std::move(of_cluster), "cluster", parts.file);
   }
   if (!parts.scenario.empty()) {
     Reading of_scenario;
     const Scenario scenario = read_scenario(of_scenario, parts.scenario, overrides.scenario);
     in.scenario = scenario.name;
     if (cluster_sound) in.cluster = apply(of_scenario, std::move(in.cluster), scenario);
-    take(reading, in, std::move(of_scenario), "scenario");
+    take(reading, in, std::move(of_scenario), "scenario", parts.file);
   } else if (!overrides.scenario.empty()) {
     reading.problems.push_back({"--set", 0, "scenario", "there is no scenario to change; name one with --scenario"});
   }
@@ -161,7 +164,7 @@ Inputs load(const Request& request, InputCache* cache) {
   if (!problems.empty()) {
     Reading of_check{std::move(problems), {}};
     Reading reading;
-    take(reading, in, std::move(of_check), "plan");
+    take(reading, in, std::move(of_check), "plan", in.experiment);
     reading.throw_if_any();
   }
   in.plan = resolve(in.plan, in.cluster);

@@ -24,6 +24,8 @@ struct Request {
 
 struct Inputs {
   std::string name;  // of the experiment, or of model, plan and cluster
+  std::string experiment;     // its file; empty: the parts were named one by one
+  std::vector<Override> set;  // what it sets itself, before any overrides
   ModelSpec model;
   ClusterSpec cluster;  // under the scenario
   ClusterSpec planned_on;  // without it: the plan was made for the cluster as it is meant to be

@@ -48,7 +48,8 @@ InputNames names_of(const Inputs& in, const Options& options) {
   names.rates = in.plan.rates == Rates::speed_of_light ? "speed_of_light" : "calibrated";
   names.detail = to_text(options.detail);
   names.engine = options.engine;
-  names.overrides = in.overrides;
+  for (const Override& set : in.set) names.overrides.push_back(set.key + "=" + set.value);
+  names.overrides.insert(names.overrides.end(), in.overrides.begin(), in.overrides.end());
   names.gpus = in.cluster.ranks();
   names.nodes = in.cluster.nodes;
   names.parallelism = parallelism_of(in.plan);

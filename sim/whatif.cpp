@@ -62,7 +62,7 @@ std::optional<Inputs> with_plan(const Inputs& inputs, const std::vector<std::str
   std::vector<std::string> all = inputs.overrides;
   all.insert(all.end(), overrides.begin(), overrides.end());
   Reading reading;
-  const Overrides split = split_overrides(reading, all);
+  const Overrides split = split_overrides(reading, all, inputs.set);
   Inputs changed = inputs;
   changed.overrides = all;
   changed.plan = read_plan(reading, file->second, split.plan);

@@ -83,22 +83,15 @@ void check_balance(Check& check) {
 }  // namespace
 
 void Check::add(const std::string& key, std::string reason) {
-  int line = 0;
-  for (const auto& [known, where] : source.lines) {
-    if (known == key) line = where;
-  }
-  const bool overridden = line == PlanSource::kOverride;
-  problems.push_back({overridden ? "--set" : source.file, overridden ? 0 : line, key, std::move(reason)});
+  const auto known = source.origins.find(key);
+  const Origin where = known == source.origins.end() ? Origin{source.file, 0} : known->second;
+  problems.push_back({where.file, where.line, key, std::move(reason)});
 }
 
 PlanSource source_of(const std::string& file, const Reading& reading) {
   PlanSource source{file, {}};
   for (const Explained& e : reading.explained) {
-    if (e.origin == "--set") source.lines.emplace_back(e.key, PlanSource::kOverride);
-    if (!e.origin.starts_with(file + ":")) continue;
-    int line = 0;
-    std::from_chars(e.origin.data() + file.size() + 1, e.origin.data() + e.origin.size(), line);
-    source.lines.emplace_back(e.key, line);
+    if (e.where) source.origins[e.key] = *e.where;
   }
   return source;
 }

@@ -19,12 +19,10 @@ ParallelPlan resolve(ParallelPlan plan, const ClusterSpec& cluster);
 // Microbatches (or accumulation steps) of each data-parallel rank. May be fractional before check() has refused it.
 double microbatches_of(const ParallelPlan& plan, const ClusterSpec& cluster);
 
-// All problems at once, each with the plan's key, what was found and the nearest values that would do. `line_of` gives
-// the line of a key in the plan's file (0: unknown).
+// All problems at once, each with the plan's key, what was found and the nearest values that would do.
 struct PlanSource {
-  static constexpr int kOverride = -1;  // in place of a line: the value came from --set
   std::string file;
-  std::vector<std::pair<std::string, int>> lines;  // dotted key -> line
+  std::map<std::string, Origin> origins;  // of dotted keys
 };
 // What a reading of the plan's file has learnt about its keys.
 PlanSource source_of(const std::string& file, const Reading& reading);

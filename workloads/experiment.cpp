@@ -35,6 +35,20 @@ void read_input(Fields& f, Document document, const std::string& home, std::stri
   if (!path) f.problem(key, reason);
 }
 
+// A mapping of full keys. Values may be of any form: they are read when their document is.
+void read_set(Fields& f, std::vector<Override>& into) {
+  const Need need = or_default("the parts are as their files say");
+  const std::optional<YAML::Node> node = f.node("set", need);
+  if (!node) return;
+  if (!node->IsMap()) return f.problem("set", "is no mapping; write for example {cluster.nodes: 16, plan.rates: calibrated}");
+  for (const auto& pair : *node) {
+    const Origin where{f.file(), pair.first.Mark().line + 1};
+    YAML::Emitter value;
+    value << YAML::Flow << pair.second;
+    into.push_back({pair.first.IsScalar() ? pair.first.Scalar() : "set", value.c_str(), where});
+  }
+}
+
 }  // namespace
 
 std::string_view to_text(Document document) {
@@ -109,38 +123,48 @@ Experiment read_experiment(Reading& reading, const std::string& path, const std:
   Experiment e;
   std::optional<Fields> f = open_document(reading, path, {});
   if (!f) return e;
+  e.file = path;
   f->text("name", e.name, required());
   f->text("description", e.description, or_default("nothing said"));
   read_input(*f, Document::model, home, e.model, required());
   read_input(*f, Document::cluster, home, e.cluster, required());
   read_input(*f, Document::plan, home, e.plan, required());
   read_input(*f, Document::scenario, home, e.scenario, or_default("all as the data sheets say"));
+  read_set(*f, e.set);
   f->finish();
   return e;
 }
 
-Overrides split_overrides(Reading& reading, const std::vector<std::string>& sets) {
-  Overrides result;
+namespace {
+
+void place(Reading& reading, const Override& set, Overrides& result) {
   const std::vector<std::string> documents{"model", "cluster", "plan", "scenario"};
   const std::vector<std::vector<Override>*> lists{&result.model, &result.cluster, &result.plan, &result.scenario};
+  const auto refuse = [&](std::string reason) { reading.problems.push_back({set.from.file, set.from.line, set.key, std::move(reason)}); };
+  const std::size_t dot = set.key.find('.');
+  const std::string document = set.key.substr(0, dot);
+  if (dot == std::string::npos) return refuse("write DOCUMENT.KEY=VALUE, such as plan.schedule=1f1b");
+  const auto at = std::find(documents.begin(), documents.end(), document);
+  if (at == documents.end()) {
+    const std::string near = nearest(document, documents);
+    return refuse(fmt::format("\"{}\" is not one of {}{}", document, fmt::join(documents, ", "),
+                              near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  }
+  lists[static_cast<std::size_t>(at - documents.begin())]->push_back({set.key.substr(dot + 1), set.value, set.from});
+}
+
+}  // namespace
+
+Overrides split_overrides(Reading& reading, const std::vector<std::string>& sets, const std::vector<Override>& own) {
+  Overrides result;
+  for (const Override& set : own) place(reading, set, result);
   for (const std::string& set : sets) {
     const std::size_t equals = set.find('=');
-    const std::string key = set.substr(0, equals);
-    const std::size_t dot = key.find('.');
-    const std::string document = key.substr(0, dot);
-    if (equals == std::string::npos || dot == std::string::npos) {
-      reading.problems.push_back({"--set", 0, key, "write DOCUMENT.KEY=VALUE, such as plan.schedule=1f1b"});
-      continue;
+    if (equals == std::string::npos) {
+      reading.problems.push_back({Origin{}.file, 0, set, "write DOCUMENT.KEY=VALUE, such as plan.schedule=1f1b"});
+    } else {
+      place(reading, {set.substr(0, equals), set.substr(equals + 1)}, result);
     }
-    const auto at = std::find(documents.begin(), documents.end(), document);
-    if (at == documents.end()) {
-      const std::string near = nearest(document, documents);
-      reading.problems.push_back({"--set", 0, key,
-                                  fmt::format("\"{}\" is not one of {}{}", document, fmt::join(documents, ", "),
-                                              near.empty() ? "" : fmt::format("; did you mean {}?", near))});
-      continue;
-    }
-    lists[static_cast<std::size_t>(at - documents.begin())]->push_back({key.substr(dot + 1), set.substr(equals + 1)});
   }
   return result;
 }

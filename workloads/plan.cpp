@@ -117,7 +117,7 @@ ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vec
   read_collectives(*f, plan.collectives);
   read_overlap(*f, plan.overlap);
   read_sms(*f, plan.sms);
-  read_routing(reading, *f, path, plan.routing);
+  read_routing(reading, *f, plan.routing);
   read_memory(*f, plan.memory);
   read_rates(*f, plan.rates);
   f->finish();

@@ -95,9 +95,7 @@ void read_schedule(Reading& reading, Fields& f, std::string& schedule, std::opti
   const std::size_t before = f.problems();
   f.text("schedule", schedule, or_default("one forward, one backward"));
   if (f.problems() > before || !names_a_file(schedule)) return;
-  const bool by_override = f.line("schedule") == 0;
-  const fs::path folder = by_override ? fs::path(".") : fs::path(f.file()).parent_path();
-  schedule = (folder / schedule).lexically_normal().string();
+  schedule = (fs::path(f.origin("schedule").folder()) / schedule).lexically_normal().string();
   std::error_code none;
   if (!fs::exists(schedule, none)) return f.problem("schedule", fmt::format("there is no file {}", schedule));
   if (fs::is_directory(schedule, none)) return f.problem("schedule", schedule + " is a folder");

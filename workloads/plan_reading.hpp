@@ -15,7 +15,7 @@ void read_schedule(Reading& reading, Fields& top, std::string& schedule, std::op
 void read_stage_layers(Fields& top, std::vector<int>& stage_layers);
 void read_precisions(Fields& top, Precisions& precision);
 // Recorded counts are read from a file beside the plan's: routing.balance is a path relative to the plan's folder.
-void read_routing(Reading& reading, Fields& top, const std::string& plan_path, Routing& routing);
+void read_routing(Reading& reading, Fields& top, Routing& routing);
 void read_recompute(Fields& top, Recompute& recompute);
 
 }  // namespace stepsim

@@ -85,9 +85,9 @@ void read_yaml(Reading& reading, const std::string& path, Counts& counts) {
   }
 }
 
-void read_counts(Reading& reading, Fields& f, const std::string& plan_path, Routing& routing) {
+void read_counts(Reading& reading, Fields& f, Routing& routing) {
   namespace fs = std::filesystem;
-  const std::string path = (fs::path(plan_path).parent_path() / routing.balance).lexically_normal().string();
+  const std::string path = (fs::path(f.origin("balance").folder()) / routing.balance).lexically_normal().string();
   const std::size_t before = reading.problems.size();
   if (path.ends_with(".csv")) {
     read_csv(reading, path, routing.counts);
@@ -114,7 +114,7 @@ void read_zipf(Fields& f, Routing& routing) {
 
 }  // namespace
 
-void read_routing(Reading& reading, Fields& top, const std::string& plan_path, Routing& routing) {
+void read_routing(Reading& reading, Fields& top, Routing& routing) {
   Fields f = top.mapping("routing", or_default("balanced, to any node"));
   f.text("balance", routing.balance, or_default("every expert gets as many tokens"));
   const std::string& balance = routing.balance;
@@ -123,7 +123,7 @@ void read_routing(Reading& reading, Fields& top, const std::string& plan_path, R
     read_zipf(f, routing);
   } else if (balance.ends_with(".csv") || balance.ends_with(".yaml") || balance.ends_with(".yml")) {
     routing.kind = Routing::Balance::counts;
-    read_counts(reading, f, plan_path, routing);
+    read_counts(reading, f, routing);
   } else if (balance != "uniform") {
     const std::string near = nearest(balance, {"uniform", "zipf:1"});
     f.problem("balance",

@@ -95,11 +95,12 @@ std::string joined(const std::string& prefix, const std::string& key) {
   return prefix.empty() || key.empty() ? prefix + key : prefix + "." + key;
 }
 
-// The parsed text, or nullopt after noting what is wrong with its form.
-std::optional<YAML::Node> parse(Reading& reading, const std::string& text, const std::string& file,
+// The parsed text, or nullopt after noting what is wrong with its form. `where` has line -1 for a file's own text.
+std::optional<YAML::Node> parse(Reading& reading, const std::string& text, const Origin& where,
                                 const std::string& prefix) {
+  const std::string& file = where.file;
   const std::size_t before = reading.problems.size();
-  const auto line = [&](int own) { return file == "--set" ? 0 : own; };  // an override has no lines
+  const auto line = [&](int own) { return where.line < 0 ? own : where.line; };  // an override's own are not lines of a file
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
@@ -145,24 +146,25 @@ std::optional<std::string> content_of(Reading& reading, const std::string& path)
   return text;
 }
 
-void mark_as_override(YAML::Node node) {
+void mark_as_override(YAML::Node node, const std::string& tag) {
   if (node.IsMap()) {
-    for (auto pair : node) mark_as_override(pair.second);
+    for (auto pair : node) mark_as_override(pair.second, tag);
   } else if (node.IsSequence()) {
-    for (auto item : node) mark_as_override(item);
+    for (auto item : node) mark_as_override(item, tag);
   }
-  node.SetTag(std::string(kOverrideTag));
+  node.SetTag(tag);
 }
 
 // Walks down `key` from `document`, making mappings on the way, and puts the value there.
 void apply(Reading& reading, YAML::Node document, const Override& change, const std::string& prefix) {
   const auto refuse = [&](std::string reason) {
-    reading.problems.push_back({"--set", 0, joined(prefix, change.key), std::move(reason)});
+    reading.problems.push_back({change.from.file, change.from.line, joined(prefix, change.key), std::move(reason)});
   };
-  const std::optional<YAML::Node> value = parse(reading, change.value, "--set", joined(prefix, change.key));
+  const std::string tag = std::string(kOverrideTag) + change.from.text();
+  const std::optional<YAML::Node> value = parse(reading, change.value, change.from, joined(prefix, change.key));
   if (!value) return;
   if (value->IsNull()) return refuse("has no value; write key=value");
-  mark_as_override(*value);
+  mark_as_override(*value, tag);
 
   YAML::Node at = document;
   std::string_view rest = change.key;
@@ -177,7 +179,7 @@ void apply(Reading& reading, YAML::Node document, const Override& change, const 
     const YAML::Node below = std::as_const(at)[part];
     if (!below.IsDefined() || below.IsNull()) {
       YAML::Node made(YAML::NodeType::Map);
-      mark_as_override(made);
+      mark_as_override(made, tag);
       at[part] = made;
     } else if (!below.IsMap()) {
       return refuse(fmt::format("{} is not a mapping and has no keys below it", part));
@@ -193,7 +195,7 @@ std::optional<Fields> open_document(Reading& reading, const std::string& path, c
                                     std::string prefix) {
   const std::optional<std::string> text = content_of(reading, path);
   if (!text) return std::nullopt;
-  const std::optional<YAML::Node> document = parse(reading, *text, path, prefix);
+  const std::optional<YAML::Node> document = parse(reading, *text, {path, -1}, prefix);
   if (!document) return std::nullopt;
   if (!document->IsMap()) {
     const bool empty = !document->IsDefined() || document->IsNull();

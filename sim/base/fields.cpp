@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
 
 #include "sim/base/fields_text.hpp"
 
@@ -11,10 +13,26 @@ namespace stepsim {
 namespace {
 
 bool from_override(const YAML::Node& node) {
-  return node.Tag() == kOverrideTag;
+  return node.Tag().starts_with(kOverrideTag);
+}
+
+// "x.yaml:12", as Origin::text writes it.
+Origin origin_of_override(const YAML::Node& node) {
+  Origin origin{node.Tag().substr(kOverrideTag.size()), 0};
+  const std::size_t colon = origin.file.rfind(':');
+  if (colon == std::string::npos) return origin;
+  std::from_chars(origin.file.data() + colon + 1, origin.file.data() + origin.file.size(), origin.line);
+  origin.file.resize(colon);
+  return origin;
 }
 
 }  // namespace
+
+std::string Origin::text() const { return line > 0 ? fmt::format("{}:{}", file, line) : file; }
+
+std::string Origin::folder() const {
+  return file == Origin{}.file ? "." : std::filesystem::path(file).parent_path().string();
+}
 
 void Reading::throw_if_any() const {
   if (!problems.empty()) throw InputError(problems);
@@ -53,31 +71,23 @@ bool Fields::has(std::string_view key) const {
   return find(key).has_value();
 }
 
-int Fields::line(std::string_view key) const {
+Origin Fields::origin(std::string_view key) const {
   const std::optional<Entry> found = find(key);
-  if (found ? from_override(found->value) : from_override(mapping_)) return 0;
+  const YAML::Node& node = found ? found->value : mapping_;
+  if (from_override(node)) return origin_of_override(node);
   const int own = found ? found->key.Mark().line + 1 : mapping_.Mark().line + 1;
-  return own > 0 ? own : line_when_empty_;
+  return {file_, own > 0 ? own : line_when_empty_};
 }
 
 void Fields::problem(std::string_view key, std::string reason) {
-  const std::optional<Entry> found = find(key);
-  const bool overridden = found ? from_override(found->value) : from_override(mapping_);
-  reading_->problems.push_back(
-      {overridden ? "--set" : file_, overridden ? 0 : line(key), full(key), std::move(reason)});
+  const Origin where = origin(key);
+  reading_->problems.push_back({where.file, where.line, full(key), std::move(reason)});
 }
 
 void Fields::explain(std::string_view key, std::string value, Need need) {
-  const std::optional<Entry> found = find(key);
-  std::string origin;
-  if (!found) {
-    origin = fmt::format("default: {}", need.why_default);
-  } else if (from_override(found->value)) {
-    origin = "--set";
-  } else {
-    origin = fmt::format("{}:{}", file_, line(key));
-  }
-  reading_->explained.push_back({full(key), std::move(value), std::move(origin)});
+  std::optional<Origin> where;
+  if (has(key)) where = origin(key);
+  reading_->explained.push_back({full(key), std::move(value), where ? where->text() : fmt::format("default: {}", need.why_default), where});
 }
 
 // Marks the key as known; a missing required key and a key without a value are problems.
@@ -117,9 +127,9 @@ std::optional<YAML::Node> Fields::node(std::string_view key, Need need) {
 
 Fields Fields::mapping(std::string_view key, Need need) {
   const std::optional<Entry> found = entry(key, need, "a mapping");
-  if (found && found->value.IsMap()) return {*reading_, file_, found->value, full(key), line(key)};
+  if (found && found->value.IsMap()) return {*reading_, file_, found->value, full(key), origin(key).line};
   if (found) problem(key, fmt::format("found {} where a mapping is due", form_of(found->value)));
-  return {*reading_, file_, YAML::Node(YAML::NodeType::Map), full(key), line(key)};
+  return {*reading_, file_, YAML::Node(YAML::NodeType::Map), full(key), origin(key).line};
 }
 
 std::vector<Fields> Fields::mappings(std::string_view key, Need need) {
@@ -133,7 +143,7 @@ std::vector<Fields> Fields::mappings(std::string_view key, Need need) {
   for (std::size_t i = 0; i < found->value.size(); ++i) {
     const YAML::Node item = found->value[i];
     if (item.IsMap()) {
-      result.emplace_back(*reading_, file_, item, fmt::format("{}[{}]", full(key), i), line(key));
+      result.emplace_back(*reading_, file_, item, fmt::format("{}[{}]", full(key), i), origin(key).line);
     } else {
       problem(key, fmt::format("item {} is {} where a mapping is due", i, form_of(item)));
     }
@@ -176,11 +186,11 @@ std::vector<std::string> Fields::finish_leniently() {
 
 Fields Fields::without_nulls() const {
   YAML::Node kept(YAML::NodeType::Map);
-  if (from_override(mapping_)) kept.SetTag(std::string(kOverrideTag));
+  if (from_override(mapping_)) kept.SetTag(mapping_.Tag());
   for (const auto& pair : mapping_) {
     if (!pair.second.IsNull()) kept.force_insert(pair.first, pair.second);
   }
-  return {*reading_, file_, kept, prefix_, line("")};
+  return {*reading_, file_, kept, prefix_, origin("").line};
 }
 
 Fields Fields::in(Reading& reading) const {

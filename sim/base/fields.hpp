@@ -18,11 +18,23 @@
 
 namespace stepsim {
 
+// Where a value stands.
+struct Origin {
+  std::string file = "--set";
+  int line = 0;  // 0: not known; --set has none
+
+  std::string text() const;    // "plan.yaml:12", "--set"
+  std::string folder() const;  // to which a path there is relative: the file's; of --set the current one
+
+  bool operator==(const Origin&) const = default;
+};
+
 // One value of a complete input, for `stepsim check --explain`.
 struct Explained {
   std::string key;     // dotted path
   std::string value;   // as it will be used
   std::string origin;  // "plans/x.yaml:7", "--set", or "default: one sequence a microbatch"
+  std::optional<Origin> where = {};  // of what is no default
 
   bool operator==(const Explained&) const = default;
 };
@@ -40,6 +52,7 @@ struct Reading {
 struct Override {
   std::string key;    // dotted path without the document's name: "schedule", "parallel.pipeline", "batch"
   std::string value;  // YAML: "1f1b", "8", "[norm, swiglu]", "{nvlink: nv*}"
+  Origin from = {};   // an experiment's own setting has the line of its file
 };
 
 // Whether a key must be there; if not, why its default is what it is (one clause, shown by --explain).
@@ -60,7 +73,7 @@ class Fields {
   Fields& operator=(const Fields& other);  // YAML::Node's own assignment would change the document
 
   bool has(std::string_view key) const;
-  int line(std::string_view key) const;  // of the key; of the mapping when absent
+  Origin origin(std::string_view key) const;  // of the key; of the mapping when absent
   const std::string& file() const { return file_; }
   const std::string& prefix() const { return prefix_; }
 
@@ -128,8 +141,8 @@ class Fields {
 std::optional<Fields> open_document(Reading& reading, const std::string& path, const std::vector<Override>& overrides,
                                     std::string prefix = "");
 
-// Nodes that came from an override carry this tag; their problems name "--set" as file.
-inline constexpr std::string_view kOverrideTag = "!set";
+// Nodes that came from an override carry this tag with the override's origin behind it; their problems name that.
+inline constexpr std::string_view kOverrideTag = "!set ";
 
 // The candidate nearest to `text` by edit distance, or "" when none is near enough to be meant.
 std::string nearest(std::string_view text, const std::vector<std::string>& candidates);

@@ -12,12 +12,12 @@
 namespace stepsim {
 namespace {
 
-// A path, relative to the file that names it; or, without '/' and ending, the name of a shipped file.
-std::string locate(const std::string& file, const std::string& value, const std::string& shipped,
+// A path, relative to where it is named; or, without '/' and ending, the name of a shipped file.
+std::string locate(const Origin& origin, const std::string& value, const std::string& shipped,
                    const std::string& ending) {
   namespace fs = std::filesystem;
   const bool is_path = value.find('/') != std::string::npos || !fs::path(value).extension().empty();
-  if (is_path || shipped.empty()) return (fs::path(file).parent_path() / value).lexically_normal().string();
+  if (is_path || shipped.empty()) return (fs::path(origin.folder()) / value).lexically_normal().string();
   return (fs::path(shipped) / (value + ending)).lexically_normal().string();
 }
 
@@ -27,7 +27,7 @@ std::vector<Override> take_gpu(std::vector<Override>& overrides) {
   std::vector<Override> of_gpu;
   std::erase_if(overrides, [&](Override& o) {
     if (!o.key.starts_with(kGpu)) return false;
-    of_gpu.push_back({o.key.substr(kGpu.size()), std::move(o.value)});
+    of_gpu.push_back({o.key.substr(kGpu.size()), std::move(o.value), std::move(o.from)});
     return true;
   });
   return of_gpu;
@@ -97,9 +97,9 @@ ClusterSpec read_cluster(Reading& reading, const std::string& path, std::vector<
   document->integer("nodes", cluster.nodes, required(), 1, kMost);
   document->integer("gpus_per_node", cluster.gpus_per_node, required(), 1, kMost / std::max(cluster.nodes, 1));
   document->number("gpu_hour_price", cluster.gpu_hour_price, or_default("not known: nothing is said about costs"), 0, 1e9);
-  if (!platform.empty()) read_platform_into(reading, locate(path, platform, shipped, ".xml"), cluster);
+  if (!platform.empty()) read_platform_into(reading, locate(document->origin("platform"), platform, shipped, ".xml"), cluster);
   const std::string gpus = shipped.empty() ? "" : shipped + "/gpus";
-  if (!gpu.empty()) cluster.gpu = read_gpu(reading, locate(path, gpu, gpus, ".yaml"), rates, of_gpu);
+  if (!gpu.empty()) cluster.gpu = read_gpu(reading, locate(document->origin("gpu"), gpu, gpus, ".yaml"), rates, of_gpu);
 
   cluster.platform = read_uplinks(*document, std::move(cluster.platform));
   if (cluster.platform) take_speeds(cluster);

@@ -105,13 +105,14 @@ std::string KeyMaker::key_of(const Inputs& in, const Options& options, const std
     hash.text(e.value);
     const bool platform = e.key == "cluster.platform";
     if (!platform && e.key != "cluster.gpu") continue;
-    // A path beside the cluster's file, or the name of a shipped one.
-    for (const auto& [what, path] : in.files) {
-      if (what == "cluster") paths.push_back((std::filesystem::path(path).parent_path() / e.value).string());
-    }
+    // A path, relative to where it stands, or the name of a shipped one.
+    if (e.where) paths.push_back((std::filesystem::path(e.where->folder()) / e.value).string());
     paths.push_back(home + (platform ? "/platforms/" : "/platforms/gpus/") + e.value + (platform ? ".xml" : ".yaml"));
   }
   for (const std::string& path : paths) hash.text(hash_of_file(path));
+  for (const Override& set : in.set) {
+    if (set.key.starts_with("scenario.")) hash.text(set.key + "=" + set.value);
+  }
   for (const std::string& set : in.overrides) {
     if (set.starts_with("scenario.")) hash.text(set);  // its lists have entries that no key names
   }

@@ -273,7 +273,7 @@ Sweep read_sweep(const std::string& path, const std::string& home, const std::ve
   }
   std::string filter;
   f->text("filter", filter, or_default("every combination"));
-  const int line = f->line("filter");
+  const int line = f->origin("filter").line;
   f->finish();
   double count = 1;
   for (const Varied& d : dimensions) count *= static_cast<double>(d.values.size());

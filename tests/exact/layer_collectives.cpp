@@ -148,6 +148,32 @@ TEST(ContextCollectives, RingPassesKeysAndValues) {
             (Calls{ring, gradient, ring, gradient, ring, gradient, gradient}));
 }
 
+// Whole sequences' keys and values to every rank, again for the backward pass; their gradients' sums to whose they are.
+TEST(ContextCollectives, AllGatherBringsAllKeysAndValues) {
+  ParallelPlan plan = one_gpu(8192, 2);
+  plan.parallel.context = 4;
+  plan.parallel.tensor = 2;
+  plan.parallel.context_method = Parallel::ContextMethod::all_gather;
+  const double v = 2.0 * 8192 * (8 / 2) * (128 + 128) * 2;
+  const Called gather{"kv gather", kGather, v}, scatter{"kv gradient", kScatter, v};
+  const BlockList blocks = make_blocks(llama_405b(), plan);
+  EXPECT_EQ(calls_of(blocks.block(1).forward, GroupKind::context), (Calls{gather}));
+  EXPECT_EQ(calls_of(blocks.block(1).backward, GroupKind::context), (Calls{gather, scatter}));
+  // The core waits for what is gathered, and does as much for each rank's queries as a ring's steps together.
+  double core = 0;
+  for (const Item& item : blocks.block(1).forward) {
+    const Kernel* kernel = std::get_if<Kernel>(&item.what);
+    if (kernel == nullptr || kernel->name != "core attention") continue;
+    core += kernel->flops.value;
+    ASSERT_FALSE(item.needs.empty());
+    EXPECT_EQ(std::get<CollectiveCall>(blocks.block(1).forward[static_cast<std::size_t>(item.needs.back())].what).name, "kv gather");
+  }
+  EXPECT_DOUBLE_EQ(core, 2.0 * 2 * 8192 / 4 * (8193 / 2.0) * (128 + 128) * 64);  // sequences, queries, keys, widths, heads
+  // A recomputed core gathers for itself, too.
+  plan.recompute.modules = {Module::attention};
+  EXPECT_EQ(calls_of(make_blocks(llama_405b(), plan).block(1).backward, GroupKind::context), (Calls{gather, gather, scatter}));
+}
+
 TEST(ContextCollectives, AllToAllExchangesHeadsForTokens) {
   ParallelPlan plan = one_gpu(8192, 2);
   plan.parallel.context = 4;

@@ -38,6 +38,8 @@ TEST(Flops, WholeModelsUnderManyPlans) {
             expect_whole_model(model, plan);
             plan.kernels.attention = Kernels::Attention::flash;
           }
+          plan.parallel.context_method = Parallel::ContextMethod::all_gather;
+          expect_whole_model(model, plan);
           plan.parallel.context_method = Parallel::ContextMethod::all_to_all;
           plan.parallel.expert = 8;
           plan.precision.linear = Precision::fp8;
@@ -85,7 +87,7 @@ ParallelPlan random_plan() {
   plan.parallel.tensor = *element(1, 2, 4, 8);
   plan.parallel.sequence = *arbitrary<bool>();
   plan.parallel.context = *element(1, 2, 4);
-  plan.parallel.context_method = *element(Parallel::ContextMethod::ring, Parallel::ContextMethod::all_to_all);
+  plan.parallel.context_method = *element(Parallel::ContextMethod::ring, Parallel::ContextMethod::all_to_all, Parallel::ContextMethod::all_gather);
   plan.parallel.expert = *element(1, 2, 8);
   plan.parallel.expert_tensor = *element(1, 2);
   plan.precision.linear = *element(Precision::fp8, Precision::bf16);

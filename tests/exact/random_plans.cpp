@@ -42,7 +42,7 @@ std::optional<Inputs> random_inputs() {
       fmt::format("plan.parallel.zero={}", one_of<int>({0, 1, 2, 3})),
       fmt::format("plan.parallel.reshard_after_forward={}", *rc::gen::arbitrary<bool>()),
       fmt::format("plan.batch.global_sequences={}", one_of<int>({64, 128})),
-      fmt::format("plan.parallel.context_method={}", one_of<std::string>({"ring", "all_to_all"})),
+      fmt::format("plan.parallel.context_method={}", one_of<std::string>({"ring", "all_to_all", "all_gather"})),
       fmt::format("plan.parallel.zero_group={}", one_of<std::string>({"all", "all", "2", "node"})),
       "plan.batch.sequence_length=512",
       fmt::format("plan.schedule={}", one_of(schedules_known)),

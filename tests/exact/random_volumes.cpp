@@ -23,8 +23,8 @@ constexpr double kExperts = 16, kTopK = 2, kExpertFfn = 256;
 
 struct Case {
   int tensor, context, expert, expert_tensor, pipeline, chunks, zero, layers, mbs;
-  bool sequence, reshard, experts, shared, ring, full;
-  std::string schedule;
+  bool sequence, reshard, experts, shared, full;
+  std::string schedule, context_method;
   int nodes, sequences;
   static constexpr int kLength = 512;
 
@@ -47,7 +47,7 @@ Case random_case() {
   c.expert_tensor = c.experts ? one_of<int>({1, 1, 2}) : 1;
   c.zero = *rc::gen::inRange(0, 4);
   c.reshard = *rc::gen::arbitrary<bool>();
-  c.ring = *rc::gen::arbitrary<bool>();
+  c.context_method = one_of<std::string>({"ring", "all_to_all", "all_gather"});
   c.full = *rc::gen::arbitrary<bool>();
   c.layers = *rc::gen::inRange(8, 11);
   c.mbs = one_of<int>({1, 2});
@@ -71,7 +71,7 @@ std::optional<Inputs> inputs_of(const Case& c) {
                                    fmt::format("plan.parallel.tensor={}", c.tensor),
                                    fmt::format("plan.parallel.sequence={}", c.sequence),
                                    fmt::format("plan.parallel.context={}", c.context),
-                                   fmt::format("plan.parallel.context_method={}", c.ring ? "ring" : "all_to_all"),
+                                   "plan.parallel.context_method=" + c.context_method,
                                    fmt::format("plan.parallel.expert={}", c.expert),
                                    fmt::format("plan.parallel.expert_tensor={}", c.expert_tensor),
                                    fmt::format("plan.parallel.pipeline={}", c.pipeline),
@@ -131,12 +131,15 @@ void tensor(const Case& c, double calls, Closed& closed) {
 }
 
 // Ring: the other ranks' keys and values come once a pass, and their gradients go all the way round. All-to-all:
-// queries, keys, values there and the output back.
+// queries, keys, values there and the output back. All-gather: all keys and values once a pass, their gradients' sums once.
 void context(const Case& c, double calls, Closed& closed) {
   if (c.context == 1) return;
   const double again = c.full ? 1 : 0, kv = c.tokens() * kKv / c.tensor * kHead * 2,
                q = c.tokens() * kHeads / c.tensor * kHead * 2;
-  if (c.ring) {
+  if (c.context_method == "all_gather") {
+    closed.add("context all_gather", calls * c.layers * 2 * kv * c.context * (2 + again));
+    closed.add("context reduce_scatter", calls * c.layers * 2 * kv * c.context);
+  } else if (c.context_method == "ring") {
     closed.add("context shift", calls * c.layers * 2 * kv * ((c.context - 1) * (2 + again) + c.context));
   } else {
     closed.add("context all_to_all", calls * c.layers * (2 * q + 2 * kv) * (2 + again));

@@ -191,6 +191,9 @@ TEST(Check, SequenceAndContext) {
       llama({{"parallel.context", "4"}, {"batch.sequence_length", "4100"}, {"parallel.context_method", "all_to_all"}}),
       Texts{});
   EXPECT_EQ(
+      llama({{"parallel.context", "4"}, {"batch.sequence_length", "4100"}, {"parallel.context_method", "all_gather"}}).size(), 1u);
+  EXPECT_EQ(llama({{"parallel.context", "32"}, {"parallel.tensor", "8"}, {"parallel.context_method", "all_gather"}}, 32), Texts{});
+  EXPECT_EQ(
       llama({{"parallel.context", "32"}, {"parallel.tensor", "8"}, {"parallel.context_method", "all_to_all"}}, 32),
       (Texts{"parallel.context: 32 does not divide the 16 heads of a tensor rank, which all_to_all spreads; "
              "nearest: 16"}));

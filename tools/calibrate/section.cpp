@@ -7,7 +7,7 @@ namespace {
 
 std::string us(Seconds time) { return fmt::format("{:.6g}us", time.value * 1e6); }
 
-std::string comment(const Origin& origin, int indent) {
+std::string comment(const FitOrigin& origin, int indent) {
   const std::string margin(indent, ' ');
   if (origin.borrowed) return fmt::format("{}# borrowed: {}\n", margin, origin.from);
   return fmt::format("{}# fitted to {} measurements of {}:\n{}# median error {:.1f} %, 90th percentile {:.1f} %, bias {:+.1f} %\n",
@@ -15,7 +15,7 @@ std::string comment(const Origin& origin, int indent) {
                      100 * origin.errors.bias);
 }
 
-std::string gemm(const char* precision, const GemmRates& r, const Origin& origin, bool grouped) {
+std::string gemm(const char* precision, const GemmRates& r, const FitOrigin& origin, bool grouped) {
   std::string text = comment(origin, 6) + fmt::format("      {}: {{peak_fraction: {:.6g}, fill: {:.6g}, edge: {:.6g}, overlap: {:.6g}, start: {}",
                                                       precision, r.peak_fraction, r.fill, r.edge, r.overlap, us(r.start));
   if (grouped) text += fmt::format(", group: {},\n             weight_gradient: {:.6g}", us(r.group), r.weight_gradient);
@@ -27,13 +27,13 @@ std::string pass(const char* name, const AttentionRates& r) {
                      r.peak_fraction, r.score, r.fill, r.wide, r.tile, us(r.start));
 }
 
-std::string attention(const char* kernel, const AttentionPasses& passes, const Origin& origin) {
+std::string attention(const char* kernel, const AttentionPasses& passes, const FitOrigin& origin) {
   return comment(origin, 6) + fmt::format("      {}:\n", kernel) + pass("forward", passes.forward) + pass("backward", passes.backward);
 }
 
 }  // namespace
 
-std::string section_of(const Gpu& gpu, const std::map<std::string, Origin>& origins) {
+std::string section_of(const Gpu& gpu, const std::map<std::string, FitOrigin>& origins) {
   const CalibratedRates& c = gpu.calibrated;
   const bool fp8 = origins.contains("fp8");
   std::string text = "  # Everything below is written by tools/calibrate from measured/*.csv, which name the source of each measurement.\n"

@@ -8,6 +8,6 @@
 namespace stepsim {
 
 // Its text, with what each table was fitted to or borrowed from, and how far the fit is from the measurements.
-std::string section_of(const Gpu& gpu, const std::map<std::string, Origin>& origins);
+std::string section_of(const Gpu& gpu, const std::map<std::string, FitOrigin>& origins);
 
 }  // namespace stepsim

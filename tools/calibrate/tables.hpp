@@ -10,12 +10,12 @@
 namespace stepsim {
 
 // Where a table of a GPU came from, for the comment beside it.
-struct Origin {
+struct FitOrigin {
   std::string from;  // GPUs whose measurements it was fitted to; or, borrowed, from which and how
   bool borrowed = false;
   Residuals errors;  // of the fit; rows 0 when there are none
 };
-using Origins = std::map<std::string, std::map<std::string, Origin>>;  // [gpu][table]
+using Origins = std::map<std::string, std::map<std::string, FitOrigin>>;  // [gpu][table]
 
 struct Measurements {
   std::vector<Measured> kernels;
