@@ -133,9 +133,9 @@ std::vector<std::vector<double>> points_of(const StressSpec& spec) {
   return points;
 }
 
-bool check_against(Reading& reading, StressSpec spec, const ClusterSpec& cluster) {
+bool check_against(Reading& reading, StressSpec spec, const ClusterSpec& cluster, const ModelSpec& model) {
   const std::size_t before = reading.problems.size();
-  const auto problem = [&](const std::string& key, std::string reason) { reading.problems.push_back({"", 0, key, std::move(reason)}); };
+  const auto problem = [&](const std::string& key, std::string reason) { reading.problems.push_back({spec.file, 0, key, std::move(reason)}); };
   const auto ranges = ranges_of(spec);
   for (const auto& [name, values] : spec.grid) {
     std::vector<std::string> known;
@@ -152,9 +152,20 @@ bool check_against(Reading& reading, StressSpec spec, const ClusterSpec& cluster
       problem("grid." + name, fmt::format("{:g} is not between {:g} and {:g}", value, limits.low, limits.high));
     }
   }
-  for (const StressLinks& links : spec.links) {
-    if (matches(cluster, links.match).empty()) problem("links.match", fmt::format("\"{}\" matches no link of {}", links.match, cluster.name));
+  for (std::size_t i = 0; i < spec.links.size(); ++i) {
+    const StressLinks& links = spec.links[i];
+    const std::size_t matching = matches(cluster, links.match).size();
+    if (matching == 0) problem(fmt::format("links[{}].match", i), fmt::format("\"{}\" matches no link of {}", links.match, cluster.name));
+    double most = links.all ? 0 : links.count.high;
+    for (const auto& [name, values] : spec.grid) {
+      if (name == fmt::format("links.{}.count", i) && !values.empty()) most = *std::max_element(values.begin(), values.end());
+    }
+    if (matching > 0 && most > static_cast<double>(matching)) {
+      problem(fmt::format("links[{}].count", i), fmt::format("{:g} of {} links that match \"{}\"", most, matching, links.match));
+    }
   }
+  const bool zipf = spec.zipf.high > 0 || std::any_of(spec.grid.begin(), spec.grid.end(), [](const auto& axis) { return axis.first == "experts.zipf"; });
+  if (zipf && model.experts.count == 0) problem("experts", model.name + " has none");
   if (spec.stragglers.high > cluster.ranks()) {
     problem("stragglers.count", fmt::format("{:g} of {} GPUs", spec.stragglers.high, cluster.ranks()));
   }
@@ -163,9 +174,9 @@ bool check_against(Reading& reading, StressSpec spec, const ClusterSpec& cluster
 
 }  // namespace
 
-std::vector<Draw> draws_of(Reading& reading, const StressSpec& spec, const ClusterSpec& cluster) {
+std::vector<Draw> draws_of(Reading& reading, const StressSpec& spec, const ClusterSpec& cluster, const ModelSpec& model) {
   std::vector<Draw> draws;
-  if (!check_against(reading, spec, cluster)) return draws;
+  if (!check_against(reading, spec, cluster, model)) return draws;
   std::vector<std::vector<std::string>> names;
   for (const StressLinks& links : spec.links) names.push_back(matches(cluster, links.match));
   std::mt19937_64 seeds(spec.seed);

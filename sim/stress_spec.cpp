@@ -109,6 +109,7 @@ void read_grid(Fields& document, StressSpec& spec) {
 
 StressSpec read_stress_spec(Reading& reading, const std::string& path) {
   StressSpec spec;
+  spec.file = path;
   std::optional<Fields> document = open_document(reading, path, {});
   if (!document) return spec;
   document->text("name", spec.name, or_default("a spec needs no name"));

@@ -9,6 +9,7 @@
 
 #include "sim/base/fields.hpp"
 #include "sim/cluster/scenario.hpp"
+#include "workloads/model.hpp"
 
 namespace stepsim {
 
@@ -40,7 +41,7 @@ struct StressSpec {
   // What ranges, and a grid's values of them, may hold.
   static constexpr Range kCounts{0, 1e6}, kSpeeds{1e-6, 1e6}, kScales{1e-6, 1e6}, kExponents{0, 10}, kSigmas{0, 2};
 
-  std::string name;
+  std::string file, name;
   int runs = 0;  // of each point of the grid
   std::uint64_t seed = 0;
   Range stragglers{0, 0}, speed{1, 1};  // GPUs, and their speed
@@ -71,7 +72,7 @@ struct Draw {
 StressSpec read_stress_spec(Reading& reading, const std::string& path);
 
 // All draws of the spec on this cluster: grid points times runs. Problems (a pattern that matches no link, more stragglers
-// than GPUs) go to `reading`.
-std::vector<Draw> draws_of(Reading& reading, const StressSpec& spec, const ClusterSpec& cluster);
+// than GPUs, more links than match, experts that the model has not) go to `reading`.
+std::vector<Draw> draws_of(Reading& reading, const StressSpec& spec, const ClusterSpec& cluster, const ModelSpec& model);
 
 }  // namespace stepsim

@@ -37,7 +37,10 @@ void read_port_bandwidth(Fields& document, ClusterSpec& cluster) {
   Fields fields = document.mapping("port_bandwidth", need);
   for (std::size_t t = 0; t < cluster.tiers.size(); ++t) {
     const std::string& name = cluster.tiers[t];
-    if (!fields.has(name)) continue;
+    if (!fields.has(name)) {
+      fields.node(name, need);  // marks the key as known
+      continue;
+    }
     BytesPerSecond wanted(0);
     fields.bandwidth(name, wanted, required());
     if (wanted.value <= 0 || !cluster.platform) continue;

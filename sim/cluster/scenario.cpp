@@ -30,6 +30,7 @@ Window read_window(Fields& fields, std::string_view first, std::string_view last
 
 Straggler read_straggler(Fields fields) {
   Straggler straggler;
+  straggler.origin = fields.origin("");
   fields.integers("ranks", straggler.ranks, required());
   const auto ranks = fields.has("ranks") ? fields.node("ranks", required()) : std::nullopt;
   if (ranks && ranks->IsSequence() && ranks->size() == 0) fields.problem("ranks", "names no rank");
@@ -69,6 +70,7 @@ void read_failover(Fields& fields, LinkFault& fault) {
 
 LinkFault read_link_fault(Fields fields) {
   LinkFault fault;
+  fault.origin = fields.origin("");
   fields.text("match", fault.match, required());
   if (given(fields, "bandwidth")) fields.bandwidth("bandwidth", fault.bandwidth.emplace(), required());
   if (given(fields, "scale")) fields.number("scale", fault.scale.emplace(1), required(), kLeast, 1e6);

@@ -25,6 +25,7 @@ struct Straggler {
   std::vector<int> ranks;
   double speed = 1;  // 0.8: takes 1.25 times as long
   Window when;
+  Origin origin = {"", 0};
 
   bool operator==(const Straggler&) const = default;
 };
@@ -49,6 +50,7 @@ struct LinkFault {
   bool failover = false;           // while it is down, messages go round it by a neighbour's NIC and NVLink
   Seconds failover_delay;          // from each failure to that; until then they wait
   Window when;
+  Origin origin = {"", 0};
 
   bool operator==(const LinkFault&) const = default;
 };

@@ -90,8 +90,8 @@ class Application {
  private:
   using Faults = std::vector<const LinkFault*>;  // in the order of the file
 
-  void problem(std::string key, std::string reason) {
-    reading_.problems.push_back({"", 0, std::move(key), std::move(reason)});
+  void problem(const Origin& at, std::string key, std::string reason) {
+    reading_.problems.push_back({at.file, at.line, std::move(key), std::move(reason)});
   }
 
   void apply_stragglers() {
@@ -101,12 +101,12 @@ class Application {
       for (const int rank : straggler.ranks) {
         const std::string key = fmt::format("scenario.stragglers[{}].ranks", i);
         if (rank < 0 || rank >= cluster_.ranks()) {
-          problem(key, fmt::format("there is no rank {}; {} has ranks 0 to {}", rank, cluster_.name, cluster_.ranks() - 1));
+          problem(straggler.origin, key, fmt::format("there is no rank {}; {} has ranks 0 to {}", rank, cluster_.name, cluster_.ranks() - 1));
           continue;
         }
         auto& known = of_rank[rank];
         const bool twice = std::any_of(known.begin(), known.end(), [&](const Straggler* other) { return overlap(other->when, straggler.when); });
-        if (twice) problem(key, fmt::format("rank {} stands twice at the same time; give it one speed", rank));
+        if (twice) problem(straggler.origin, key, fmt::format("rank {} stands twice at the same time; give it one speed", rank));
         known.push_back(&straggler);
       }
     }
@@ -131,6 +131,7 @@ class Application {
   void match_links() {
     const auto& links = cluster_.platform->links();
     double flapping = 0;  // times that links go down and up
+    Origin flaps_at{"", 0};
     const std::vector<bool> within = scenario_.links.empty() ? std::vector<bool>() : links_within_reach(cluster_);
     for (std::size_t i = 0; i < scenario_.links.size(); ++i) {
       const LinkFault& fault = scenario_.links[i];
@@ -139,26 +140,29 @@ class Application {
       for (std::size_t link = 0; link < links.size(); ++link) {
         if (!glob_matches(fault.match, links[link].name)) continue;
         if (!matched && fault.failover && cluster_.link_tier[link] == 0) {
-          problem(fmt::format("scenario.links[{}].failover", i),
+          problem(fault.origin, fmt::format("scenario.links[{}].failover", i),
                   fmt::format("{} is a link inside a node ({}); only the network's links have a way round over it",
                               links[link].name, cluster_.tiers[0]));
         }
         matched = true;
         felt = felt || within[link];
         flapping += flaps;
-        if (flapping > kMostFlapping) continue;
+        if (flapping > kMostFlapping) {
+          if (flaps_at.line == 0) flaps_at = fault.origin;
+          continue;
+        }
         faults_[static_cast<LinkId>(link)].push_back(&fault);
       }
       if (matched && !felt) {
         reading_.notes.push_back(fmt::format("links[{}]: '{}' matches only links of nodes that the job's {} do not include", i, fault.match, cluster_.nodes));
       }
       if (matched) continue;
-      problem(fmt::format("scenario.links[{}].match", i),
+      problem(fault.origin, fmt::format("scenario.links[{}].match", i),
               fmt::format("no link of {} matches '{}'; its links have names like {}", cluster_.name, fault.match,
                           links.empty() ? "none" : links.back().name));
     }
     if (flapping > kMostFlapping) {
-      problem("scenario.links", fmt::format("links flap {:.3g} times; at most {:.3g} are simulated: match fewer, or end them sooner",
+      problem(flaps_at, "scenario.links", fmt::format("links flap {:.3g} times; at most {:.3g} are simulated: match fewer, or end them sooner",
                                             flapping, kMostFlapping));
     }
   }

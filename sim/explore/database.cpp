@@ -1,5 +1,6 @@
 #include "sim/explore/database.hpp"
 
+#include <filesystem>
 #include <sqlite3.h>
 
 #include "sim/base/read_files.hpp"
@@ -69,6 +70,8 @@ Cell Statement::cell(int column) const {
 
 Database::Database(const std::string& path, Access access) : handle_(nullptr, sqlite3_close) {
   if (path != ":memory:") note_read(path);
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) throw DatabaseError("is a folder; a file that sweep or search has written is due");
   sqlite3* opened = nullptr;
   const int flags = access == Access::read ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   const int result = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);

@@ -1,6 +1,8 @@
 // stepsim results: what a store holds.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "sim/explore/selection_text.hpp"
@@ -36,6 +38,10 @@ int run(const Arguments& args, const std::string&) {
   return with_store(args.store, Store::Use::read, [&](Store& store) {
     Query query = args.query;
     query.columns = words(args.columns);
+    const std::vector<std::string> sweeps = store.sweeps();
+    if (!query.sweep.empty() && std::find(sweeps.begin(), sweeps.end(), query.sweep) == sweeps.end()) {
+      throw InputError({{args.store, 0, "--sweep", fmt::format("has no sweep \"{}\"; it has {}", query.sweep, sweeps.empty() ? "none" : fmt::format("{}", fmt::join(sweeps, ", ")))}});
+    }
     const bool to_file = args.outputs.wants("--csv") || args.outputs.wants("--json");
     if (to_file) {
       const Selection selection = store.select(query);
@@ -67,7 +73,7 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
                   "only rows for which this holds: \"plan.parallel.pipeline >= 8 and fits and step_time_s < 12s\"");
   verb.add_option("--sort", args->query.order, "by this column, or several with commas between them; -COLUMN: the largest first");
   verb.add_option("--columns", args->columns, "these columns, with commas between them (report: the whole report)");
-  verb.add_option("--limit", args->query.limit, "at most so many rows")->check(CLI::NonNegativeNumber);
+  verb.add_option("--limit", args->query.limit, "at most so many rows")->check(CLI::Range(0, 1'000'000'000));
   args->outputs.declare(verb, "--csv", "write the rows as CSV to this file (-: standard output)");
   args->outputs.declare(verb, "--json", "write the rows as JSON");
   args->outputs.declare(verb, "--html", "write a page that works offline: step time against memory, a row a point");

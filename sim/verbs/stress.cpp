@@ -40,7 +40,7 @@ int run(const Arguments& args, const std::string& program) {
   reading.throw_if_any();
   std::vector<StressResult> results;
   for (const Inputs& in : inputs) {
-    const std::vector<Draw> draws = draws_of(reading, spec, in.planned_on);
+    const std::vector<Draw> draws = draws_of(reading, spec, in.planned_on, in.model);
     reading.throw_if_any();
     spdlog::info("{} of {}: {}, {} runs", results.size() + 1, inputs.size(), in.name, draws.size());
     results.push_back(stress(in, args.engine.options(), draws));

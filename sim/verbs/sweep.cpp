@@ -27,10 +27,13 @@ struct Arguments {
   OutputArguments outputs;
 };
 
-std::string listed(const Sweep& sweep) {
+std::string listed(const Sweep& sweep, const Shard& shard) {
   std::string text;
-  for (std::size_t i = 0; i < sweep.size; ++i) text += sweep.point(i).entry.label + "\n";
-  text += fmt::format("{} points", sweep.size);
+  std::size_t points = 0;
+  for (auto i = static_cast<std::size_t>(shard.index); i < sweep.size; i += static_cast<std::size_t>(shard.of), ++points) {
+    text += sweep.point(i).entry.label + "\n";
+  }
+  text += shard.of > 1 ? fmt::format("{} of {} points", points, sweep.size) : fmt::format("{} point{}", points, points == 1 ? "" : "s");
   if (sweep.filtered > 0) text += fmt::format("; the filter drops {}", sweep.filtered);
   return text + "\n";
 }
@@ -104,6 +107,10 @@ int collect(const Arguments& args, const Sweep& sweep) {
   return with_store(store_path(args, sweep), Store::Use::write, [&](Store& store) {
     store.begin(sweep.name, sweep.size, [&](std::size_t i) { return sweep.point(i).entry; }, true);
     for (const std::string& file : shard_files(args.collect)) {
+      std::error_code none;
+      if (std::filesystem::equivalent(file, store_path(args, sweep), none)) {
+        throw InputError({{file, 0, "--collect", "is the store itself; name another with --store"}});
+      }
       with_store(file, Store::Use::write_shared, [](Store&) { return 0; });
       store.merge(file);
     }
@@ -120,8 +127,12 @@ int run(const Arguments& args, const std::string& program) {
   if (!args.expect.empty() && args.expect != points_key(sweep)) {
     throw InputError({{args.spec, 0, "--expect", "the points are not those that were submitted: was the file changed since?"}});
   }
+  const bool sharded = !args.shard.empty();
+  const Shard shard = sharded ? shard_from(args.shard) : Shard{};
   if (args.list) {
-    write_output("-", listed(sweep));
+    PlanSource source;
+    (void)read_inputs(sweep.point(0).request, source);  // what no point can be read with is said now
+    write_output("-", listed(sweep, shard));
     return 0;
   }
   if (!args.collect.empty()) return collect(args, sweep);
@@ -129,8 +140,7 @@ int run(const Arguments& args, const std::string& program) {
   SweepOptions options = args.options;
   options.simulate = args.engine.options();
   options.progress = true;
-  const bool sharded = !args.shard.empty();
-  if (sharded) options.shard = shard_from(args.shard);
+  options.shard = shard;
   std::string path = store_path(args, sweep);
   if (sharded && args.store.empty()) path = fmt::format("{}.{}-of-{}.sqlite", sweep.name, options.shard.index + 1, options.shard.of);
   return with_store(path, sharded ? Store::Use::write_shared : Store::Use::write, [&](Store& store) {
@@ -156,7 +166,7 @@ void declare_slurm(CLI::App& verb, Arguments& args) {
   verb.add_option("--sbatch", args.slurm.options, "one more option of sbatch, --sbatch=--partition=long (may be repeated)")
       ->allow_extra_args(false)
       ->group(group);
-  verb.add_option("--retries", args.slurm.retries, "how often a failed task is queued again")->check(CLI::NonNegativeNumber)->capture_default_str()->group(group);
+  verb.add_option("--retries", args.slurm.retries, "how often a failed task is queued again")->check(CLI::Range(0, 1'000'000'000))->capture_default_str()->group(group);
   verb.add_option("--folder", args.slurm.folder, "for script, logs and shards (default: NAME.slurm)")->group(group);
   verb.add_option("--submit", args.submit, "off: only write the script")->check(CLI::IsMember({"on", "off"}))->capture_default_str()->group(group);
   verb.add_option("--expect", args.expect, "refuse other points than those with this key, as a submitted script does")->group(group);

@@ -49,8 +49,8 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
   verb.add_option("--write", args->request.write, "write the model, plan and experiment that each row became into this folder");
   verb.add_flag("--ablation", args->ablation, "simulate again without each modelling element and assumption: what it is worth");
   verb.add_flag("--scoreboard", args->scoreboard, "print the errors of families and of all, nothing else");
-  verb.add_option("--worst", args->worst, "rows to list")->check(CLI::NonNegativeNumber)->capture_default_str();
-  verb.add_option("--jobs", args->request.jobs, "simulations at a time (0: a core each)")->check(CLI::NonNegativeNumber)->capture_default_str();
+  verb.add_option("--worst", args->worst, "rows to list")->check(CLI::Range(0, 1'000'000'000))->capture_default_str();
+  verb.add_option("--jobs", args->request.jobs, "simulations at a time (0: a core each)")->check(CLI::Range(0, 1'000'000'000))->capture_default_str();
   args->outputs.declare(verb, "--json", "write everything as JSON to this file (-: standard output)");
   args->outputs.declare(verb, "--csv", "write a row a run as CSV");
   args->outputs.declare(verb, "--html", "write a page with simulated against measured, errors and every run");

@@ -73,6 +73,16 @@ for period in 0s 1ns; do
 done
 printf 'name: x\nexperiment: gpt-3-175b-pipeline\nproduct: {plan.schedule: [1f1b, zb-h1]}\n' >varies.yaml
 refused "set and swept" "the sweep varies it" sweep ./varies.yaml --set plan.schedule=gpipe --store x.sqlite
+refused "a key that no point has" "plan.nope" sweep varies.yaml --list --set plan.nope=3
+refused "a shard that is none" "1 <= I <= N" sweep varies.yaml --list --shard 9/3
+refused "a wire that is none" "the keys here are nvlink, infiniband" run gpt-3-175b-pipeline --set cluster.port_bandwidth.nope=25GBps
+printf 'name: small\nexperiment: gpt-3-175b-pipeline\nset: {cluster.nodes: 2, model.layers: 2, plan.parallel.pipeline: 2}\nproduct: {plan.parallel.zero: [0, 1]}\n' >small.yaml
+"$STEPSIM" sweep small.yaml --store small.sqlite >/dev/null 2>err || { cat err; ((++failures)); }
+[[ $("$STEPSIM" sweep small.yaml --list --shard 2/2 | tail -1) == "1 of 2 points" ]] || { echo "the list of a shard"; ((++failures)); }
+refused "a store collected into itself" "is the store itself" sweep small.yaml --collect small.sqlite --store ./small.sqlite
+refused "a sweep that the store has not" "it has small" results small.sqlite --sweep nosuch
+refused "a negative limit" "not in range 0 to" results small.sqlite --limit -1
+refused "a folder for a store" "is a folder" results .
 mkdir a-folder
 refused "output is a folder" "a-folder" run deepseek-v3-1f1b --trace a-folder
 refused "unknown option" "--nonsense" run deepseek-v3-1f1b --nonsense

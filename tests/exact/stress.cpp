@@ -34,7 +34,7 @@ StressSpec spec_of(const std::string& text) {
 
 std::vector<Draw> draws(const StressSpec& spec, const Inputs& in) {
   Reading reading;
-  std::vector<Draw> drawn = draws_of(reading, spec, in.planned_on);
+  std::vector<Draw> drawn = draws_of(reading, spec, in.planned_on, in.model);
   reading.throw_if_any();
   return drawn;
 }
@@ -151,8 +151,28 @@ TEST(Stress, WrongSpecsAreRefusedAllAtOnce) {
   EXPECT_EQ(reading.problems.size(), 4U);
   Reading against;
   draws_of(against, spec_of("runs: 1\nseed: 1\nlinks: [{match: \"no*\", scale: 0.5}]\ngrid: {links.1.scale: [1]}\n"),
-           small().planned_on);
+           small().planned_on, small().model);
   EXPECT_EQ(against.problems.size(), 2U);
+}
+
+// Two nodes of eight cards: 16 links up. What cannot be drawn is said, not cut down to what can.
+TEST(Stress, WhatTheClusterOrTheModelLacksIsRefused) {
+  const Inputs in = small();
+  const auto reasons = [&](const std::string& text) {
+    Reading reading;
+    draws_of(reading, spec_of("runs: 1\nseed: 1\n" + text), in.planned_on, in.model);
+    std::vector<std::string> found;
+    for (const Problem& p : reading.problems) found.push_back(p.key + ": " + p.reason);
+    return found;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(reasons("links: [{match: \"nic*_up\", count: [0, 16], scale: 0.5}]\n"), Texts{});
+  EXPECT_EQ(reasons("links: [{match: \"nic*_up\", count: [0, 17], scale: 0.5}]\n"), (Texts{"links[0].count: 17 of 16 links that match \"nic*_up\""}));
+  EXPECT_EQ(reasons("links: [{match: \"nic*_up\", count: 1, scale: 0.5}]\ngrid: {links.0.count: [1, 99]}\n"),
+            (Texts{"links[0].count: 99 of 16 links that match \"nic*_up\""}));
+  EXPECT_EQ(reasons("stragglers: {count: 17, speed: 0.5}\n"), (Texts{"stragglers.count: 17 of 16 GPUs"}));
+  EXPECT_EQ(reasons("experts: {zipf: 1}\n"), (Texts{"experts: gpt-3-175b has none"}));
+  EXPECT_EQ(reasons("grid: {experts.zipf: [0, 1]}\n"), (Texts{"experts: gpt-3-175b has none"}));
 }
 
 }  // namespace stepsim::stress_test

@@ -66,7 +66,9 @@ TEST(Scenario, WhatTheClusterLacksIsNamed) {
   Reading reading;
   const Scenario scenario = read(reading, R"(
 stragglers: [{ranks: [2048], speed: 0.8}, {ranks: [3], speed: 0.9}, {ranks: [3], speed: 0.7}]
-links: [{match: "nix*", scale: 0.5}]
+links:
+  - {match: "nic*", scale: 0.5}
+  - {match: "nix*", scale: 0.5}
 )");
   EXPECT_TRUE(reading.problems.empty());
   (void)apply(reading, cluster(), scenario);
@@ -75,7 +77,9 @@ links: [{match: "nix*", scale: 0.5}]
   EXPECT_NE(reading.problems[0].reason.find("there is no rank 2048; h800-256x8 has ranks 0 to 2047"),
             std::string::npos);
   EXPECT_NE(reading.problems[1].reason.find("rank 3 stands twice"), std::string::npos);
-  EXPECT_EQ(reading.problems[2].key, "scenario.links[0].match");
+  EXPECT_EQ(reading.problems[0].line, 2);
+  EXPECT_EQ(reading.problems[2].key, "scenario.links[1].match");
+  EXPECT_EQ(reading.problems[2].line, 5);
   EXPECT_NE(reading.problems[2].reason.find("no link of h800-256x8 matches 'nix*'"), std::string::npos);
 }
 

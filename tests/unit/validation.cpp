@@ -1,10 +1,14 @@
 // Summaries of a validation, what rows are taken to mean, and what elements are worth.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include <algorithm>
 #include <map>
 
 #include "sim/validate/validation.hpp"
+
+#include "tests/support/temp_file.hpp"
 
 namespace stepsim::validation_test {
 
@@ -87,6 +91,41 @@ TEST(Translation, MegatronWaitsForMessagesAndKeepsMasters) {
   EXPECT_EQ(t.plan.kernels.optimizer, Kernels::Optimizer::masters);
   EXPECT_EQ(t.plan.kernels.attention, Kernels::Attention::unfused);
   EXPECT_TRUE(assumes(t, "blocking-messages"));
+}
+
+// A row that stands twice counts once, and a step takes a time that steps take.
+TEST(Runs, RowsTwiceAndImpossibleTimesAreProblems) {
+  std::ifstream published(STEPSIM_SOURCE_DIR "/workloads/runs/published.csv");
+  std::string names, row;
+  std::getline(published, names);
+  std::getline(published, row);
+  const std::string id = row.substr(0, row.find(','));
+  const test::TempFile twice(names + "\n" + row + "\n" + row + "\n", ".csv");
+  const RunFile file = read_runs(twice.path());
+  ASSERT_EQ(file.rows.size(), 2u);
+  EXPECT_TRUE(file.rows[0].problems.empty());
+  EXPECT_EQ(file.rows[1].problems, (std::vector<std::string>{"id: " + id + " stands in line 2, too"}));
+  for (const char* time : {"1e-308", "0", "1e9"}) {
+    // Every other column is left empty: only what is said of the time counts here.
+    std::string line = id;
+    for (std::size_t at = names.find(','); at != std::string::npos; at = names.find(',', at + 1)) {
+      line += ",";
+      if (names.compare(at + 1, 7, "step_s,") == 0) line += time;
+    }
+    const test::TempFile odd(names + "\n" + line + "\n", ".csv");
+    const std::vector<std::string> problems = read_runs(odd.path()).rows[0].problems;
+    EXPECT_NE(std::find(problems.begin(), problems.end(), std::string("step_s: \"") + time + "\" is not a step's time, 1e-6 to 1e6 seconds"),
+              problems.end())
+        << time;
+  }
+}
+
+TEST(Translation, GpusAreWholeNodes) {
+  PublishedRun run = megatron();
+  run.gpus = 8;
+  run.gpus_per_node = 3;
+  const std::vector<std::string> problems = translate(run).problems;
+  EXPECT_NE(std::find(problems.begin(), problems.end(), "8 GPUs are no whole number of nodes of 3"), problems.end());
 }
 
 // The notes of SimuMax's rows say "mem = max allocated GiB"; BigScience's give no unit.

@@ -73,7 +73,7 @@ void tied(const Cell& cell, PublishedRun& run) {
 }
 void measured(const Cell& cell, PublishedRun& run) {
   if (cell.text.empty()) return cell.problems.push_back("step_s: not stated, so that there is nothing to compare with");
-  if (number(cell, run.step_s) && run.step_s <= 0) refuse(cell, "a time above 0");
+  if (number(cell, run.step_s) && (run.step_s < 1e-6 || run.step_s > 1e6)) refuse(cell, "a step's time, 1e-6 to 1e6 seconds");
 }
 void memory(const Cell& cell, PublishedRun& run) {
   double value = 0;
@@ -187,7 +187,13 @@ RunFile read_runs(const std::string& path) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (places[i] < 0) file.unread_columns.push_back(rows[0].fields[i]);
   }
-  for (std::size_t r = 1; r < rows.size(); ++r) file.rows.push_back(read_row(rows[r], places));
+  std::map<std::string, int> line_of;
+  for (std::size_t r = 1; r < rows.size(); ++r) {
+    RunRow row = read_row(rows[r], places);
+    const auto [first, fresh] = line_of.try_emplace(row.run.id, row.run.line);
+    if (!fresh) row.problems.push_back(fmt::format("id: {} stands in line {}, too", row.run.id, first->second));
+    file.rows.push_back(std::move(row));
+  }
   return file;
 }
 

@@ -15,6 +15,9 @@ void check_degrees(const PublishedRun& run, Translation& out) {
     out.problems.push_back(fmt::format("TP {} x PP {} x CP {} x DP {} = {} is not {} GPUs", run.tensor, run.pipeline,
                                        run.context, run.data, ranks, run.gpus));
   }
+  if (run.gpus > run.gpus_per_node && run.gpus_per_node > 0 && run.gpus % run.gpus_per_node != 0) {
+    out.problems.push_back(fmt::format("{} GPUs are no whole number of nodes of {}", run.gpus, run.gpus_per_node));
+  }
   const long sequences = 1L * run.microbatch * run.data * run.accumulation;
   if (sequences > 0 && sequences != run.global_batch) {
     out.problems.push_back(fmt::format("mbs {} x DP {} x grad_acc {} = {} is not gbs {}", run.microbatch, run.data,
