@@ -11,6 +11,7 @@
 #include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/graph/fold.hpp"
+#include "sim/graph/repeat.hpp"
 #include "sim/memory_report.hpp"
 #include "sim/report/derived.hpp"
 #include "sim/report/text_folding.hpp"
@@ -223,6 +224,27 @@ std::map<std::string, double> measure_elasticities(const Inputs& inputs, const O
   return elasticities_at(inputs, options, step_time, kMuchFaster);
 }
 
+namespace {
+
+// Seconds a step when steps follow one another, where nothing makes all ranks wait for each other between two; 0 where it
+// is the step's own time: with a norm of all gradients, or without a pipeline. Two times four steps: the mean of the last
+// two, since the first ones still fill the pipeline.
+double steady_period(const Inputs& inputs, const Options& options, const StepGraph& graph, double step_time) {
+  constexpr int kSteps = 4, kFirst = 2;
+  if (inputs.plan.clip_gradients || inputs.plan.parallel.pipeline == 1 || !repeats(graph)) return 0;
+  const StepGraph row = repeated(graph, kSteps);
+  const Timeline timeline = run(row, options.engine);
+  double before = 0;  // the end of the first ones
+  for (std::size_t r = 0; r < row.ranks.size(); ++r) {
+    const std::size_t ops = timeline.spans[r].size() / kSteps * kFirst;
+    for (std::size_t i = 0; i < ops; ++i) before = std::max(before, timeline.spans[r][i].end);
+  }
+  const double period = (timeline.end - before) / (kSteps - kFirst);
+  return period < step_time * (1 - 1e-9) ? period : 0;
+}
+
+}  // namespace
+
 Simulation simulate(const Inputs& given, const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   refuse_blind_detail(given, options);
@@ -240,6 +262,7 @@ Simulation simulate(const Inputs& given, const Options& options) {
   }
   out.timeline = run(out.graph, options.engine);
   out.report = analyse(out.graph, out.timeline, names_of(inputs, options), facts_of(inputs, step, out.graph));
+  out.report.steady_period_s = steady_period(inputs, options, out.graph, out.timeline.end);
   if (options.fold && !folds_exactly) {
     out.report.warnings.emplace_back("per-event jitter makes every rank its own: nothing was folded");
   }

@@ -93,7 +93,10 @@ Block head_block(const LayerShape& s) {
   } else {
     w.keep_input(normed);
   }
-  w.logits(logits * (s.stream_bytes + 4));
+  // The logits and the FP32 softmax, in place where one kernel or Megatron-LM's own function makes it; PyTorch's own loss,
+  // an operation at a time, keeps the log-softmax beside its FP32 input, and then beside its FP32 gradient.
+  const bool beside = !w.fused() && s.plan.kernels.loss != Kernels::Loss::separate;
+  w.logits(logits * (s.stream_bytes + (beside ? 8 : 4)));
   // A tied matrix is the embedding's; pipeline ranks other than the embedding's need their own copy.
   const bool copy = !s.model.tied_embeddings || s.plan.parallel.pipeline > 1;
   const double parameters = (copy ? s.model.vocabulary * h / s.plan.parallel.tensor : 0) +

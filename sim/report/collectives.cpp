@@ -97,6 +97,8 @@ std::vector<CollectiveRow> collect_collectives(const StepGraph& graph, const Tim
   }
   for (std::size_t k = 0; k < worst.size(); ++k) {
     CollectiveRow& row = worst[k];
+    row.exposed_s = told(row.exposed_s, timeline.end);
+    row.wait_s = told(row.wait_s, timeline.end);
     const double bytes = bus_factor(row.operation, row.group_size) * row.bytes_per_rank * kinds.copies[k];
     row.bus_bandwidth = row.busy_s > 0 ? bytes / row.busy_s : 0;
   }

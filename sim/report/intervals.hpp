@@ -1,6 +1,7 @@
 // Sets of time: sorted lists of disjoint intervals, combined in linear time.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 namespace stepsim {
@@ -37,5 +38,8 @@ class Coverage {
   std::vector<double> sum_;  // [i] length of the first i intervals
   mutable std::size_t near_ = 0;  // where the last question ended
 };
+
+// A time that is told of a step of that length: what rounding leaves (less than 1e-10 of the step) is nothing.
+inline double told(double seconds, double step_time) { return std::abs(seconds) < 1e-10 * step_time ? 0 : seconds; }
 
 }  // namespace stepsim

@@ -276,6 +276,7 @@ Json json_of(const Report& report) {
   Json json{{"schema", report_schema},
           {"inputs", inputs_json(report.inputs)},
           {"step_time_s", report.step_time_s},
+          {"steady_period_s", report.steady_period_s > 0 ? report.steady_period_s : report.step_time_s},
           {"tokens_per_step", report.facts.tokens_per_step},
           {"tokens_per_s_per_gpu", tokens_per_second_per_gpu(report)},
           {"flops", flops_json(report)},

@@ -244,6 +244,9 @@ Report read_report(const Json& json) {
   Report report;
   report.inputs = read_inputs(json.at("inputs"));
   report.step_time_s = number(json, "step_time_s");
+  if (json.contains("steady_period_s") && number(json, "steady_period_s") < report.step_time_s) {
+    report.steady_period_s = number(json, "steady_period_s");
+  }
   report.facts = read_facts(json);
   json.at("wires").get_to(report.tiers);
   for (const Json& row : json.at("ranks")) report.ranks.push_back(read_rank(row, report.tiers));

@@ -14,10 +14,10 @@ namespace {
 void split_time(RankRow& row, const Activity& activity, double step_time) {
   const Intervals busy = unite(activity.compute, activity.moving);
   row.compute_s = length(activity.compute);
-  row.overlapped_communication_s = length(intersect(activity.compute, activity.moving));
-  row.exposed_communication_s = length(subtract(activity.moving, activity.compute));
-  row.wait_s = length(subtract(activity.waiting, busy));
-  row.bubble_s = length(subtract({{0, step_time}}, unite(busy, activity.waiting)));
+  row.overlapped_communication_s = told(length(intersect(activity.compute, activity.moving)), step_time);
+  row.exposed_communication_s = told(length(subtract(activity.moving, activity.compute)), step_time);
+  row.wait_s = told(length(subtract(activity.waiting, busy)), step_time);
+  row.bubble_s = told(length(subtract({{0, step_time}}, unite(busy, activity.waiting))), step_time);
   row.idle_s = row.wait_s + row.bubble_s;
 }
 

@@ -227,6 +227,7 @@ struct EngineFacts {
 struct Report {
   InputNames inputs;
   double step_time_s = 0;
+  double steady_period_s = 0;  // of steps in a row, where it is less than one alone takes; 0: it is not
   StepFacts facts;
   std::vector<std::string> tiers;
   std::vector<RankRow> ranks;

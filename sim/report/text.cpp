@@ -38,6 +38,11 @@ std::string title(const Report& report) {
 
 std::string headline(const Report& report) {
   std::string text = fact("step time", seconds_text(report.step_time_s));
+  if (report.steady_period_s > 0) {
+    text += fact("steady period", seconds_text(report.steady_period_s) +
+                                      " of steps in a row: without a norm of all gradients to wait for, a rank begins the next step "
+                                      "when it has ended its own");
+  }
   if (report.facts.tokens_per_step > 0) {
     text += fact("tokens/s/GPU", fmt::format("{} ({} tokens a step)", number_text(tokens_per_second_per_gpu(report)),
                                              number_text(report.facts.tokens_per_step)));

@@ -106,6 +106,15 @@ TEST(Activations, HeadHoldsLogitsWhileItRuns) {
   const double logits = 4096.0 * 128256 / 4;
   EXPECT_EQ(a.transient.value, logits * (2 + 4) + logits * 2);  // BF16 logits, FP32 softmax, their gradient
   EXPECT_EQ(a.logits.value, logits * (2 + 4));
+  // PyTorch's own loss: the log-softmax beside its FP32 input or gradient. Megatron-LM's works in place.
+  const auto held = [&](bool fused, Kernels::Loss loss) {
+    plan.kernels.fused = fused;
+    plan.kernels.loss = loss;
+    return make_blocks(llama_405b(), plan).block(127).activations.logits.value;
+  };
+  EXPECT_EQ(held(false, Kernels::Loss::fused), logits * (2 + 4 + 4));
+  EXPECT_EQ(held(false, Kernels::Loss::separate), logits * (2 + 4));
+  EXPECT_EQ(held(true, Kernels::Loss::separate), logits * (2 + 4));
 }
 
 // --- states and peaks ---

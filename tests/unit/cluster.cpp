@@ -129,7 +129,7 @@ TEST(Cluster, WhatIsWrongIsNamed) {
   expect_problem({{"nodes", "two"}}, "cluster.nodes", "");
   expect_problem({{"gpus_per_node", "100000"}}, "cluster.gpus_per_node", "");
   expect_problem({{"platform", "nowhere.xml"}}, "", "there is no such file");
-  expect_problem({{"platform", "h800-256x8.yaml"}}, "", "is not XML");
+  expect_problem({{"platform", platforms() + "h800-256x8.yaml"}}, "", "is not XML");
   expect_problem({{"gpu", "gpus/none.yaml"}}, "", "there is no such file");
   expect_problem({{"tiers", "{nvlink: nv*, infiniband: nic*}"}}, "cluster.tiers",
                  "the link leaf_p0_0_up is in no tier, and 127 more links; add");

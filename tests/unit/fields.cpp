@@ -119,8 +119,8 @@ TEST(Fields, RemembersWhereEachValueCameFrom) {
     }
     return Explained{};
   };
-  EXPECT_EQ(find("tensor"), (Explained{"tensor", "8", file.path() + ":2"}));
-  EXPECT_EQ(find("speed"), (Explained{"speed", "0.5", "--set"}));
+  EXPECT_EQ(find("tensor"), (Explained{"tensor", "8", file.path() + ":2", Origin{file.path(), 2}}));
+  EXPECT_EQ(find("speed"), (Explained{"speed", "0.5", "--set", Origin{"--set", 0}}));
   EXPECT_EQ(find("method"), (Explained{"method", "ring", "default: ring"}));
   EXPECT_EQ(find("bandwidth"), (Explained{"bandwidth", "1 GB/s", "default: assumed"}));
   EXPECT_EQ(find("below.depth"), (Explained{"below.depth", "2", "default: two"}));
