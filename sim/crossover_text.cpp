@@ -21,7 +21,7 @@ std::string sentence(const Crossover& c) {
   std::string text = fmt::format("{}: {} now, {}-bound by {}. ", resource_text(c.what), value_text(c.value_now, c.unit), c.bound_now,
                                  resource_text(c.resource_now));
   if (c.factor == 0) {
-    return text + fmt::format("No other verdict from {:g} to {:g} times that.", c.searched_low, c.searched_high);
+    return text + fmt::format("It stays {}-bound from {:g} to {:g} times that.", c.bound_now, c.searched_low, c.searched_high);
   }
   return text + fmt::format("{} {} ({:.4g} times that) the step is {}-bound.", c.factor < 1 ? "Below" : "Above",
                             value_text(c.value, c.unit), c.factor, c.bound_now == "compute" ? "communication" : "compute");

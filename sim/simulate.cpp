@@ -49,7 +49,10 @@ InputNames names_of(const Inputs& in, const Options& options) {
   names.rates = in.plan.rates == Rates::speed_of_light ? "speed_of_light" : "calibrated";
   names.detail = to_text(options.detail);
   names.engine = options.engine;
-  for (const Override& set : in.set) names.overrides.push_back(set.key + "=" + set.value);
+  for (const Override& set : in.set) {
+    const bool replaced = std::any_of(in.overrides.begin(), in.overrides.end(), [&](const std::string& o) { return o.starts_with(set.key + "="); });
+    if (!replaced) names.overrides.push_back(set.key + "=" + set.value);
+  }
   names.overrides.insert(names.overrides.end(), in.overrides.begin(), in.overrides.end());
   names.gpus = in.cluster.ranks();
   names.nodes = in.cluster.nodes;
@@ -180,51 +183,88 @@ ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double
 
 namespace {
 
-std::map<std::string, double> elasticities_at(const Inputs& inputs, const Options& options, double step_time, double factor) {
-  const std::vector<std::string> resources = resources_of(inputs.cluster);
-  SharedArray<double> times(resources.size());
+// Of each group of resources at once.
+std::vector<double> elasticities_at(const Inputs& inputs, const Options& options, double step_time, double factor,
+                                    const std::vector<std::vector<std::string>>& groups) {
+  SharedArray<double> times(groups.size());
   std::vector<std::function<void()>> works;
-  for (std::size_t i = 0; i < resources.size(); ++i) {
+  for (std::size_t i = 0; i < groups.size(); ++i) {
     works.push_back([&, i] {
       simulate_here_next();
-      const ClusterSpec faster = with_faster(inputs.cluster, resources[i], factor);
+      ClusterSpec faster = inputs.cluster;
+      for (const std::string& resource : groups[i]) faster = with_faster(std::move(faster), resource, factor);
       Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.planned_on);
       times[i] = make_engine(options.engine)->run(folded(std::move(step.graph), options.fold)).end;
     });
   }
   run_in_children(works, options.jobs);
-  std::map<std::string, double> elasticities;
-  for (std::size_t i = 0; i < resources.size(); ++i) {
-    elasticities[resources[i]] = -std::log(times[i] / step_time) / std::log(factor);
-  }
+  std::vector<double> elasticities;
+  for (std::size_t i = 0; i < groups.size(); ++i) elasticities.push_back(-std::log(times[i] / step_time) / std::log(factor));
   return elasticities;
+}
+
+std::map<std::string, double> single_elasticities(const Inputs& inputs, const Options& options, double step_time, double factor) {
+  const std::vector<std::string> resources = resources_of(inputs.cluster);
+  std::vector<std::vector<std::string>> groups;
+  for (const std::string& resource : resources) groups.push_back({resource});
+  const std::vector<double> values = elasticities_at(inputs, options, step_time, factor, groups);
+  std::map<std::string, double> single;
+  for (std::size_t i = 0; i < resources.size(); ++i) single[resources[i]] = values[i];
+  return single;
+}
+
+double sum_of(const std::map<std::string, double>& elasticities) {
+  double sum = 0;
+  for (const auto& [resource, value] : elasticities) sum += value;
+  return sum;
 }
 
 // Everything faster by a factor makes a step faster by it: elasticities sum to 1, but for what is not scaled. Where events
 // change their order the step jumps, and a small change says little about a large one.
 bool jumps(const std::map<std::string, double>& elasticities) {
-  double sum = 0;
-  bool negative = false;
-  for (const auto& [resource, value] : elasticities) {
-    sum += value;
-    negative = negative || value < -0.02;
-  }
-  return negative || std::abs(sum - 1) > 0.15;
+  const bool negative = std::any_of(elasticities.begin(), elasticities.end(), [](const auto& e) { return e.second < -0.02; });
+  return negative || std::abs(sum_of(elasticities) - 1) > 0.15;
 }
 
 }  // namespace
 
-std::map<std::string, double> measure_elasticities(const Inputs& inputs, const Options& options, double step_time, std::vector<std::string>* warnings) {
-  const std::map<std::string, double> small = elasticities_at(inputs, options, step_time, kFaster);
-  if (!jumps(small)) return small;
-  if (warnings != nullptr) {
-    warnings->emplace_back("events change their order when resources become 1 % faster, so that the step jumps: elasticities are measured with "
-                           "10 % instead");
+Elasticities measure_elasticities(const Inputs& inputs, const Options& options, double step_time, std::vector<std::string>* warnings) {
+  constexpr double kAddUp = 0.02;
+  double factor = kFaster;
+  Elasticities measured{single_elasticities(inputs, options, step_time, factor), {}};
+  if (jumps(measured.single)) {
+    factor = kMuchFaster;
+    if (warnings != nullptr) {
+      warnings->emplace_back("events change their order when resources become 1 % faster, so that the step jumps: elasticities are measured with "
+                             "10 % instead");
+    }
+    measured.single = single_elasticities(inputs, options, step_time, factor);
   }
-  return elasticities_at(inputs, options, step_time, kMuchFaster);
+  if (std::abs(sum_of(measured.single) - 1) <= kAddUp) return measured;
+  std::vector<std::vector<std::string>> sides(2);  // compute, communication
+  for (const auto& [resource, value] : measured.single) sides[is_compute_resource(resource) ? 0 : 1].push_back(resource);
+  const std::vector<double> together = elasticities_at(inputs, options, step_time, factor, sides);
+  measured.together = {together[0], together[1]};
+  if (warnings != nullptr) {
+    warnings->push_back(fmt::format("the elasticities add up to {:.2f}: where that is not 1, resources bind together or hide behind each other; the "
+                                    "verdict weighs all of compute ({:.2f}) against all of communication ({:.2f})",
+                                    sum_of(measured.single), together[0], together[1]));
+  }
+  return measured;
 }
 
 namespace {
+
+// When something first happens in the step, of what happens at a time; nothing where all holds from the start, or where
+// anything does.
+std::optional<double> first_change(const ClusterSpec& cluster) {
+  std::optional<double> first;
+  const auto see = [&](double time) { first = first ? std::min(*first, time) : time; };
+  for (const auto& [link, changes] : cluster.bandwidth_changes) see(changes.front().time);
+  for (const auto& [rank, changes] : cluster.speed_changes) see(changes.front().time);
+  for (const Rerouting& rerouting : cluster.reroutings) see(rerouting.time);
+  return first;
+}
 
 // Seconds a step when steps follow one another, where nothing makes all ranks wait for each other between two; 0 where it
 // is the step's own time: with a norm of all gradients, or without a pipeline. Two times four steps: the mean of the last
@@ -263,14 +303,18 @@ Simulation simulate(const Inputs& given, const Options& options) {
   out.timeline = run(out.graph, options.engine);
   out.report = analyse(out.graph, out.timeline, names_of(inputs, options), facts_of(inputs, step, out.graph));
   out.report.steady_period_s = steady_period(inputs, options, out.graph, out.timeline.end);
+  if (const std::optional<double> first = first_change(inputs.cluster); first && *first > out.timeline.end) {
+    out.report.warnings.push_back(fmt::format("what the scenario changes at {:.4g} s and later comes after the step's end: it is not felt", *first));
+  }
   if (options.fold && !folds_exactly) {
     out.report.warnings.emplace_back("per-event jitter makes every rank its own: nothing was folded");
   }
   if (options.fitting_changes && !fits_in_memory(out.report)) {
     out.report.fitting_changes = fitting_changes(inputs.model, inputs.cluster, inputs.plan);
   }
-  judge(out.report, options.elasticities ? measure_elasticities(inputs, options, out.timeline.end, &out.report.warnings)
-                                         : std::map<std::string, double>{});
+  const Elasticities elasticities =
+      options.elasticities ? measure_elasticities(inputs, options, out.timeline.end, &out.report.warnings) : Elasticities{};
+  judge(out.report, elasticities.single, elasticities.together);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   out.report.engine = {options.engine, out.report.inputs.detail, options.fold && folds_exactly, out.graph.ranks.size(), out.timeline.events,
                        wall.count(), peak_rss()};

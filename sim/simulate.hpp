@@ -47,9 +47,13 @@ std::optional<Report> brief_report(const Inputs& inputs, const Options& options,
 // wire, "latency".
 std::vector<std::string> resources_of(const ClusterSpec& cluster);
 
-// What a resource that is faster by 1 % saves -> -(dT/T)/(dx/x).
-std::map<std::string, double> measure_elasticities(const Inputs& inputs, const Options& options, double step_time,
-                                                   std::vector<std::string>* warnings = nullptr);
+// What a resource that is faster by 1 % saves -> -(dT/T)/(dx/x). Where they do not add up to 1, since several bind at the
+// same time or hide behind each other, also of each side's resources together.
+struct Elasticities {
+  std::map<std::string, double> single;
+  std::optional<Together> together;
+};
+Elasticities measure_elasticities(const Inputs& inputs, const Options& options, double step_time, std::vector<std::string>* warnings = nullptr);
 
 // The cluster with a resource of those `factor` times as fast.
 ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double factor);

@@ -86,8 +86,12 @@ Outcome outcome_of(const Ran& ran, const std::map<int, double>& usual) {
     if (kind.wait_s > (before == usual.end() ? 0 : before->second) + kNoise * ran.timeline.end) outcome.waiting_ranks += kind.count;
   }
   if (outcome.waiting_ranks == 0) return outcome;
+  // A slow rank behind those that come late, where there is one: it is what the scenario did; else who comes late.
+  const bool slow = std::any_of(rows.begin(), rows.end(), [](const WaitRow& row) { return row.slow_rank >= 0; });
   std::map<int, double> blamed;
-  for (const WaitRow& row : rows) blamed[row.for_rank] += row.wait_s * row.count;
+  for (const WaitRow& row : rows) {
+    if (!slow || row.slow_rank >= 0) blamed[slow ? row.slow_rank : row.for_rank] += row.wait_s * row.count;
+  }
   double most = 0;
   for (const auto& [rank, seconds] : blamed) {
     if (seconds > most) {

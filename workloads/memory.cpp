@@ -82,6 +82,7 @@ double pipeline_buffers(const ParallelPlan& plan, const Schedule& schedule, cons
 // for each chosen expert and each rank of the group; with others as many more or fewer as rows, at most all tokens.
 double arriving(const CollectiveCall& call, const ParallelPlan& plan, const ModelSpec& model) {
   if (call.operation == Operation::all_gather) return call.payload.value;
+  if (call.operation == Operation::shift) return 2 * call.payload.value;  // what is worked on, and what comes meanwhile
   if (call.operation != Operation::all_to_all) return 0;
   if (!call.routed) return call.payload.value;
   return call.payload.value * std::min(model.experts.top_k * call.rows, static_cast<double>(plan.parallel.expert));
@@ -97,7 +98,7 @@ double collective_buffers(const std::vector<const Block*>& held, const ParallelP
       const CollectiveCall* call = std::get_if<CollectiveCall>(&item.what);
       if (call == nullptr) continue;
       const double bytes = arriving(*call, plan, model);
-      if (call->operation == Operation::all_gather) {
+      if (call->operation == Operation::all_gather || call->operation == Operation::shift) {
         gathered = std::max(gathered, bytes);
       } else {
         exchanged += bytes;

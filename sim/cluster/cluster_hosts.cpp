@@ -46,7 +46,7 @@ std::vector<std::string> names_of(Fields& hosts, std::string_view key, const Clu
 }
 
 // The host of every rank; those the platform lacks make one problem that names the first of them.
-std::vector<HostId> find_hosts(Fields& hosts, std::string_view key, const ClusterSpec& cluster) {
+std::vector<HostId> find_hosts(Fields& document, Fields& hosts, std::string_view key, const ClusterSpec& cluster) {
   std::vector<HostId> found;
   std::string missing;
   int lacking = 0;
@@ -57,7 +57,13 @@ std::vector<HostId> find_hosts(Fields& hosts, std::string_view key, const Cluste
     if (++lacking <= 3) missing += (missing.empty() ? "" : ", ") + name;
   }
   if (lacking > 3) missing += fmt::format(" and {} more", lacking - 3);
-  if (lacking > 0) hosts.problem(key, fmt::format("the platform has no host {}", missing));
+  // More nodes than there are hosts for: whoever set their number is told.
+  const bool asked_for = document.origin("nodes").file != document.file() && !found.empty() && found.front() >= 0;
+  if (lacking > 0 && asked_for) {
+    document.problem("nodes", fmt::format("{} nodes of {} GPUs; the platform has no host {}", cluster.nodes, cluster.gpus_per_node, missing));
+  } else if (lacking > 0) {
+    hosts.problem(key, fmt::format("the platform has no host {}", missing));
+  }
   return lacking > 0 ? std::vector<HostId>{} : found;
 }
 
@@ -88,11 +94,11 @@ void read_hosts(Fields& document, ClusterSpec& cluster) {
     if (hosts.has("nvlink") || hosts.has("nic")) {
       hosts.problem("gpu", "stands beside nvlink or nic; give either gpu (one host for all traffic) or nvlink and nic");
     }
-    cluster.nvlink_hosts = cluster.nic_hosts = find_hosts(hosts, "gpu", cluster);
+    cluster.nvlink_hosts = cluster.nic_hosts = find_hosts(document, hosts, "gpu", cluster);
     check_sharing(hosts, "gpu", cluster, cluster.nvlink_hosts, false);
   } else {
-    cluster.nvlink_hosts = find_hosts(hosts, "nvlink", cluster);
-    cluster.nic_hosts = find_hosts(hosts, "nic", cluster);
+    cluster.nvlink_hosts = find_hosts(document, hosts, "nvlink", cluster);
+    cluster.nic_hosts = find_hosts(document, hosts, "nic", cluster);
     check_sharing(hosts, "nvlink", cluster, cluster.nvlink_hosts, false);
     check_sharing(hosts, "nic", cluster, cluster.nic_hosts, true);
   }

@@ -34,7 +34,9 @@ void read_power(Fields& document, Gpu& gpu) {
   fields.number("voltage_exponent", power.voltage_exponent, or_default("voltage grows with the clock"), 0, 4);
   fields.number("activity", power.activity, or_default("data as random as that of the measurements"), 0.01, 2);
   if (power.limit > power.usual_limit) fields.problem("cap", "is above the board's limit " + to_text(power.usual_limit));
-  if (power.idle >= power.limit) fields.problem("idle", fmt::format("leaves nothing of {}", to_text(power.limit)));
+  if (power.idle >= power.limit) {
+    fields.problem(fields.has("cap") ? "cap" : "idle", fmt::format("{} in all, and {} of them when idle: nothing is left", to_text(power.limit), to_text(power.idle)));
+  }
   fields.finish();
   gpu.power = power;
 }

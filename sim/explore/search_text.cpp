@@ -95,11 +95,20 @@ nlohmann::ordered_json json_of(const SearchSpace& space, const SearchFind& find)
 
 }  // namespace
 
+bool own_is_best(const SearchResult& result, const std::vector<Report>& reports) {
+  return !result.own.empty() && result.own.front().value < result.best.front().value && fits_in_memory(reports[result.best.size()]);
+}
+
 std::string search_text(const SearchSpace& space, const SearchResult& result, const Objective& objective,
                         const std::vector<Report>& reports, const std::vector<double>& healthy, bool whole_front,
                         const std::string& command) {
-  std::string text = fmt::format("The space searched\n{}\nBest by {}: {}\n", space_text(space), objective.about,
-                                 objective.text(result.best.front().value));
+  std::string text = fmt::format("The space searched\n{}\n", space_text(space));
+  const std::string found = objective.text(result.best.front().value);
+  text += own_is_best(result, reports)
+              ? wrap(fmt::format("Best by {}: {}, the experiment's own plan. Of what was looked at: {}", objective.about,
+                                 objective.text(result.own.front().value), found),
+                     page_width) + "\n"
+              : fmt::format("Best by {}: {}\n", objective.about, found);
   text += best_table(result, reports, healthy) + "\n";
   text += wrap("split: percent of the step in compute/exposed communication/wait/bubble, mean of all GPUs. memory: the peak of "
                "the fullest GPU." + std::string(result.own.empty() ? " The experiment's own plan cannot run." : " own: the experiment's plan."),
@@ -121,6 +130,7 @@ std::string search_json(const SearchSpace& space, const SearchResult& result, co
     json["counts"][name] = number;
   }
   if (result.left > 0) json["left_bound"] = result.left_bound;
+  json["own_is_best"] = own_is_best(result, reports);
   json["best"] = json["own"] = json["front"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < result.best.size() + result.own.size(); ++i) {
     const bool own = i >= result.best.size();

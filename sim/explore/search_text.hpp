@@ -9,6 +9,9 @@
 
 namespace stepsim {
 
+// Whether the experiment's own plan fits and is better than all that was found. `reports` as below.
+bool own_is_best(const SearchResult& result, const std::vector<Report>& reports);
+
 // `reports`: of result.best and then of result.own, with elasticities. `healthy`: step times without the scenario, for the
 // same; empty unless asked for.
 std::string search_text(const SearchSpace& space, const SearchResult& result, const Objective& objective,

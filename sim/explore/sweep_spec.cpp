@@ -47,9 +47,13 @@ std::string key_problem(const std::string& key) {
 
 // Paths in a sweep's file are relative to it, as in an experiment's.
 std::string beside(const std::string& path, const std::string& key, const std::string& value) {
-  if (!names_document(key)) return value;
-  const bool is_path = value.find('/') != std::string::npos || value.ends_with(".yaml") || value.ends_with(".yml") ||
-                       value.ends_with(".json");
+  const auto ends = [&](std::initializer_list<std::string_view> endings) {
+    return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return value.ends_with(ending); });
+  };
+  const bool of_cluster = key == "cluster.platform" || key == "cluster.gpu", of_plan = key == "plan.schedule" || key == "plan.routing.balance";
+  if (!names_document(key) && !of_cluster && !of_plan) return value;
+  const bool is_path = of_plan ? ends({".csv", ".yaml", ".yml"})
+                               : value.find('/') != std::string::npos || ends({".yaml", ".yml", ".json"}) || (of_cluster && ends({".xml"}));
   if (!is_path) return value;
   const std::string found = (std::filesystem::path(path).parent_path() / value).lexically_normal().string();
   return found.find('/') == std::string::npos ? "./" + found : found;
@@ -69,7 +73,7 @@ class SpecReader {
       if (names_document(key)) return problem(line, key, "write it outside of set");
       YAML::Node list;
       list.push_back(value);
-      for (const std::string& text : sweep_values(reading_, path_, key, list, line)) apply(base, key, text);
+      for (const std::string& text : sweep_values(reading_, path_, key, list, line)) apply(base, key, beside(path_, key, text));
     });
   }
 

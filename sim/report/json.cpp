@@ -38,11 +38,15 @@ Json verdict_json(const Verdict& verdict) {
     elasticity[e.resource] = e.value;
     saved[e.resource + "_s"] = e.saved_by_10_percent_s;
   }
-  return {{"bound", verdict.bound},
-          {"resource", verdict.resource},
-          {"elasticity", elasticity},
-          {"saved_by_10_percent", saved},
-          {"text", verdict.text}};
+  Json json{{"bound", verdict.bound},
+            {"resource", verdict.resource},
+            {"elasticity", elasticity},
+            {"saved_by_10_percent", saved},
+            {"text", verdict.text}};
+  if (verdict.together) {
+    json["elasticity_together"] = {{"compute", verdict.together->compute}, {"communication", verdict.together->communication}};
+  }
+  return json;
 }
 
 Json roofline_json(const Report& report) {

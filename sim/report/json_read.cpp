@@ -223,6 +223,10 @@ Verdict read_verdict(const Json& json) {
   json.at("bound").get_to(verdict.bound);
   json.at("resource").get_to(verdict.resource);
   json.at("text").get_to(verdict.text);
+  if (json.contains("elasticity_together")) {
+    const Json& together = json.at("elasticity_together");
+    verdict.together = {number(together, "compute"), number(together, "communication")};
+  }
   for (const auto& [resource, value] : json.at("elasticity").items()) {
     verdict.elasticities.push_back(
         {resource, number(json.at("elasticity"), resource), number(json.at("saved_by_10_percent"), resource + "_s")});

@@ -208,11 +208,20 @@ struct Elasticity {
   double saved_by_10_percent_s = 0;  // estimate: elasticity x T x (1 - 1/1.1)
 };
 
+// Elasticity to compute, HBM and kernel starts together, and to all wires and latency together.
+struct Together {
+  double compute = 0, communication = 0;
+
+  bool operator==(const Together&) const = default;
+};
+
 struct Verdict {
   std::string bound;     // "compute" | "communication" | "unknown" (when elasticities were not asked for)
   std::string resource;  // the resource of the largest elasticity on the side that binds
   std::vector<Elasticity> elasticities;
   std::string text;  // one or two sentences, in words
+  // Elasticity to all of a side at once, where it was measured; else what its resources' add up to stands for it.
+  std::optional<Together> together = {};
 };
 
 struct EngineFacts {
@@ -264,8 +273,11 @@ inline std::vector<OverlapRow> collect_overlap(const StepGraph& graph, const Tim
 // An oversubscribed switch can bind although no port does: takes links without owner into account.
 void add_shared_links(Roofline& roofline, const StepGraph& graph, const Timeline& timeline);
 
+// Compute, HBM and kernel starts; the others are communication.
+bool is_compute_resource(const std::string& resource);
+
 // Fills in report.verdict from measured elasticities (resource -> value); an empty map leaves it "unknown".
-void judge(Report& report, const std::map<std::string, double>& elasticities);
+void judge(Report& report, const std::map<std::string, double>& elasticities, const std::optional<Together>& together = {});
 
 // Memory of each stage's first rank over the step, from the times of its passes: states and buffers throughout, what a
 // forward pass keeps from its start until its backward pass has ended. At most `most_points` points a stage; of points

@@ -11,25 +11,25 @@
 namespace stepsim {
 namespace {
 
-bool is_compute(const std::string& resource) {
-  return resource == "compute" || resource == "hbm" || resource == "starts";
-}
-
 // Both sides of the question, and the largest resource of each. What makes a step longer when it is faster takes nothing
 // from what others would save.
 struct Sides {
-  double compute = 0, communication = 0;  // sums of elasticities above 0
+  double compute = 0, communication = 0;  // measured together, or sums of elasticities above 0
   const Elasticity* largest_compute = nullptr;
   const Elasticity* largest_communication = nullptr;
 };
 
-Sides weigh(const std::vector<Elasticity>& elasticities) {
+Sides weigh(const std::vector<Elasticity>& elasticities, const std::optional<Together>& together) {
   Sides sides;
   for (const Elasticity& e : elasticities) {
-    const bool compute = is_compute(e.resource);
+    const bool compute = is_compute_resource(e.resource);
     (compute ? sides.compute : sides.communication) += std::max(0.0, e.value);
     const Elasticity*& largest = compute ? sides.largest_compute : sides.largest_communication;
     if (largest == nullptr || e.value > largest->value) largest = &e;
+  }
+  if (together) {
+    sides.compute = std::max(0.0, together->compute);
+    sides.communication = std::max(0.0, together->communication);
   }
   return sides;
 }
@@ -65,11 +65,11 @@ std::string margin(double larger, double smaller) {
 std::string path_share(const Report& report, const std::string& resource) {
   if (report.step_time_s <= 0) return "";
   const auto& path = report.critical_path;
-  const auto& shares = is_compute(resource) ? path.by_kind : path.by_wire;
-  const auto found = shares.find(is_compute(resource) ? "compute" : resource);
+  const auto& shares = is_compute_resource(resource) ? path.by_kind : path.by_wire;
+  const auto found = shares.find(is_compute_resource(resource) ? "compute" : resource);
   const double seconds = found == shares.end() ? 0 : found->second;
   const std::string share = percent_text(seconds / report.step_time_s);
-  if (is_compute(resource)) return fmt::format(" {} of the critical path computes.", share);
+  if (is_compute_resource(resource)) return fmt::format(" {} of the critical path computes.", share);
   if (resource == "latency") return fmt::format(" {} of the critical path is latency.", share);
   return fmt::format(" {} of the critical path is limited by {}.", share, resource);
 }
@@ -81,6 +81,9 @@ std::string in_words(const Report& report, const Sides& sides) {
   const double mine = communication ? sides.communication : sides.compute;
   std::string text = communication ? fmt::format("Communication-bound by {}", first.resource) : "Compute-bound";
   if (!communication && first.resource != "compute") text += " by " + resource_text(first.resource);
+  // Two that bind at the same time: either alone saves little, both together do.
+  const bool at_once = report.verdict.together && first.value < 0.5 * mine;
+  if (at_once) text = communication ? "Communication-bound by several wires at once" : "Compute-bound by several resources at once";
   const std::string faster =
       first.resource == "latency" ? "10 % less latency" : first.resource == "starts" ? "10 % shorter kernel starts" : fmt::format("10 % faster {}", resource_text(first.resource));
   const auto saved = [&](double elasticity) {
@@ -91,15 +94,20 @@ std::string in_words(const Report& report, const Sides& sides) {
   text += fmt::format("{}: {} saves {} of {}; 10 % faster wires and latency together save {}, 10 % faster compute{} {}.",
                       margin(mine, other), faster, seconds_text(std::max(0.0, first.saved_by_10_percent_s)),
                       seconds_text(report.step_time_s), saved(sides.communication), starts ? ", HBM and kernel starts" : " and HBM", saved(sides.compute));
-  return text + path_share(report, first.resource);
+  return at_once ? text : text + path_share(report, first.resource);
 }
 
 }  // namespace
 
-void judge(Report& report, const std::map<std::string, double>& elasticities) {
+bool is_compute_resource(const std::string& resource) {
+  return resource == "compute" || resource == "hbm" || resource == "starts";
+}
+
+void judge(Report& report, const std::map<std::string, double>& elasticities, const std::optional<Together>& together) {
   Verdict& verdict = report.verdict;
   verdict = {.bound = "unknown", .resource = "", .elasticities = in_order(report, elasticities), .text = ""};
-  const Sides sides = weigh(verdict.elasticities);
+  verdict.together = together;
+  const Sides sides = weigh(verdict.elasticities, together);
   if (sides.communication > sides.compute && sides.largest_communication != nullptr) {
     verdict.bound = "communication";
     verdict.resource = sides.largest_communication->resource;

@@ -110,7 +110,7 @@ int run(const Arguments& args, const std::string& program) {
       for (const Row& row : rows_of(requests, options.simulate, store, options.workers)) healthy.push_back(number_in(row, "step_time_s"));
     }
     args.outputs.write("--json", [&] { return search_json(space, result, objective, reports); });
-    const std::string command = command_of(space.request(result.best.front().id));
+    const std::string command = command_of(own_is_best(result, reports) ? own : space.request(result.best.front().id));
     if (!args.outputs.wants_standard_output()) {
       write_output("-", search_text(space, result, objective, reports, healthy, options.front, command));
     }
@@ -138,7 +138,7 @@ std::function<int()> declare(CLI::App& verb, const std::string& program) {
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   verb.add_option("--minutes", args->minutes, "no more plans are looked at after so long; the result says what was left (0: no limit)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   verb.add_option("--store", args->store, "keep what is simulated in this file, and take from it what is known");
   verb.add_option("--jobs", args->options.workers, "plans at the same time")->check(CLI::PositiveNumber)->capture_default_str();

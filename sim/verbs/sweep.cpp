@@ -41,6 +41,7 @@ std::string listed(const Sweep& sweep, const Shard& shard) {
 void tell(const SweepCounts& counts) {
   spdlog::info("{} points: {} simulated now, {} known, {} refused, {} failed", counts.points, counts.simulated, counts.known,
                counts.refused, counts.failed);
+  if (counts.refused > 0) spdlog::info("the first that was refused: {}", counts.first_refusal);
 }
 
 std::string store_path(const Arguments& args, const Sweep& sweep) {
@@ -104,9 +105,10 @@ std::vector<std::string> shard_files(const std::vector<std::string>& paths) {
 }
 
 int collect(const Arguments& args, const Sweep& sweep) {
+  const std::vector<std::string> files = shard_files(args.collect);
   return with_store(store_path(args, sweep), Store::Use::write, [&](Store& store) {
     store.begin(sweep.name, sweep.size, [&](std::size_t i) { return sweep.point(i).entry; }, true);
-    for (const std::string& file : shard_files(args.collect)) {
+    for (const std::string& file : files) {
       std::error_code none;
       if (std::filesystem::equivalent(file, store_path(args, sweep), none)) {
         throw InputError({{file, 0, "--collect", "is the store itself; name another with --store"}});
@@ -146,7 +148,7 @@ int run(const Arguments& args, const std::string& program) {
   return with_store(path, sharded ? Store::Use::write_shared : Store::Use::write, [&](Store& store) {
     const SweepCounts counts = run_sweep(sweep, store, options);
     tell(counts);
-    if (counts.points > 0 && counts.refused == counts.points) {
+    if (counts.points > 0 && counts.refused == counts.points && !sharded) {
       throw InputError({{args.spec, 0, "", "every point is refused; the first: " + counts.first_refusal}});
     }
     const int shown = show(args, sweep, store);

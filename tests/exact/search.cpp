@@ -101,4 +101,31 @@ TEST(Search, FindsWhatBruteForceFinds) {
   EXPECT_GT(pruned, 0);
 }
 
+// On one GPU passes follow each other in any order: all forward passes first keep every microbatch's activations. A space
+// that also has 1F1B finds no worse plan than 1F1B alone, wherever it stands in the list.
+TEST(Search, WithoutAPipelineSchedulesDifferInMemory) {
+  const auto best = [](const std::string& schedules) {
+    Request request;
+    request.home = STEPSIM_SOURCE_DIR;
+    request.experiment = "gpt-3-175b-pipeline";
+    request.overrides = {"cluster.nodes=1", "cluster.gpus_per_node=1", "model.layers=2", "model.hidden=2048", "model.ffn=8192", "model.heads=16",
+                         "model.kv_heads=16", "plan.batch.global_sequences=64", "plan.parallel.zero=1"};
+    InputCache cache;
+    const std::vector<std::string> vary = {"plan.schedule=" + schedules, "plan.recompute=none", "plan.batch.microbatch_sequences=1,2"};
+    const SearchSpace space(request, vary, cache);
+    SearchOptions options;
+    options.simulate.elasticities = false;
+    options.top = 1;
+    Store store(":memory:", Store::Use::write);
+    return search(space, request, store, options);
+  };
+  const SearchResult alone = best("1f1b"), first = best("gpipe,1f1b"), second = best("1f1b,gpipe"), other = best("gpipe");
+  ASSERT_FALSE(alone.best.empty());
+  ASSERT_FALSE(first.best.empty());
+  EXPECT_EQ(first.best[0].value, alone.best[0].value);
+  EXPECT_EQ(first.best[0].memory_bytes, alone.best[0].memory_bytes);
+  EXPECT_EQ(second.best[0].value, alone.best[0].value);
+  EXPECT_TRUE(other.best.empty() || other.best[0].memory_bytes > alone.best[0].memory_bytes);
+}
+
 }  // namespace stepsim::search_test

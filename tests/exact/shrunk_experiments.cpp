@@ -26,19 +26,22 @@ std::vector<std::string> shipped_names(const std::string& kind) {
 Inputs shrunk(const Inputs& whole, const std::string& experiment, const std::string& scenario) {
   const Parallel& p = whole.plan.parallel;
   const int pipeline = std::min(p.pipeline, 4), expert = std::min(p.expert, 16), tensor = std::min(p.tensor, 8);
-  const int nodes = pipeline * std::max(expert, tensor) > 64 ? 16 : 8;
+  const int context = std::min(p.context, 2), chunks = std::min(p.virtual_stages, 2);
+  const int nodes = pipeline * expert > 64 || pipeline * tensor * context > 32 ? 16 : 8;  // two replicas and more
   Request request;
   request.experiment = experiment;
   request.home = kHome;
   request.scenario = scenario;
-  if (whole.cluster.nodes > 256) request.cluster = "h800-256x8";  // the same nodes and network, read sooner
-  const int dense = nodes * 8 / pipeline / tensor / p.context;    // data-parallel ranks
+  if (whole.cluster.nodes > 256) request.cluster = "h800-256x8";  // nodes and a network of the same kind, read sooner
+  const int dense = nodes * 8 / pipeline / tensor / context;      // data-parallel ranks
   request.overrides = {
       "cluster.nodes=" + std::to_string(nodes),
       "model.layers=12",
       "plan.parallel.pipeline=" + std::to_string(pipeline),
       "plan.parallel.expert=" + std::to_string(expert),
       "plan.parallel.tensor=" + std::to_string(tensor),
+      "plan.parallel.context=" + std::to_string(context),
+      "plan.parallel.virtual_stages=" + std::to_string(chunks),
       "plan.batch.global_sequences=" + std::to_string(dense * whole.plan.batch.microbatch_sequences * 2 * pipeline)};
   return load(request);
 }

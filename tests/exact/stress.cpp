@@ -155,6 +155,18 @@ TEST(Stress, WrongSpecsAreRefusedAllAtOnce) {
   EXPECT_EQ(against.problems.size(), 2U);
 }
 
+// One GPU at half speed, whichever it is: of the ranks that wait longer most do for it.
+TEST(Stress, TheStragglerIsBlamed) {
+  const Inputs in = small();
+  const StressSpec spec = spec_of("runs: 6\nseed: 3\nstragglers: {count: 1, speed: 0.5}\n");
+  const std::vector<Draw> drawn = draws(spec, in);
+  for (const Stressed& run : stress(in, {}, drawn).runs) {
+    ASSERT_EQ(run.draw.scenario.stragglers.size(), 1U);
+    EXPECT_EQ(run.for_rank, run.draw.scenario.stragglers[0].ranks[0]) << run.draw.text;
+    EXPECT_GT(run.waiting_ranks, 0);
+  }
+}
+
 // Two nodes of eight cards: 16 links up. What cannot be drawn is said, not cut down to what can.
 TEST(Stress, WhatTheClusterOrTheModelLacksIsRefused) {
   const Inputs in = small();

@@ -121,8 +121,8 @@ void expect_problem(const std::vector<Override>& overrides, const std::string& k
 
 TEST(Cluster, WhatIsWrongIsNamed) {
   EXPECT_TRUE(problems_with({}).empty());
-  expect_problem({{"nodes", "257"}}, "cluster.hosts.nvlink", "no host nv2048, nv2049, nv2050 and 5 more");
-  expect_problem({{"nodes", "257"}}, "cluster.hosts.nic", "no host nic2048, nic2049, nic2050 and 5 more");
+  expect_problem({{"nodes", "257"}}, "cluster.nodes", "no host nv2048, nv2049, nv2050 and 5 more");
+  expect_problem({{"nodes", "257"}}, "cluster.nodes", "no host nic2048, nic2049, nic2050 and 5 more");
   expect_problem({{"hosts.nic", "card{rank}"}}, "cluster.hosts.nic", "no host card0, card1, card2 and 2045 more");
   expect_problem({{"hosts.nik", "nic{rank}"}}, "cluster.hosts.nik", "did you mean nic?");
   expect_problem({{"nodes", "0"}}, "cluster.nodes", "");

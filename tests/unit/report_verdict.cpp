@@ -1,6 +1,7 @@
 // The verdict and the warnings.
 #include <gtest/gtest.h>
 
+#include "sim/report/words.hpp"
 #include "support/contains.hpp"
 #include "support/report_example.hpp"
 
@@ -100,6 +101,20 @@ TEST(ReportGuardrails, AStepShorterThanItsWires) {
   const Report report = analyse(e.graph, e.timeline, toy::names("x"), toy::facts());
   EXPECT_TRUE(
       contains(report.warnings, "shorter than infiniband needs for the bytes of rank 0 or of a shared link (30 s)"));
+}
+
+// Two wires that bind at the same time: either alone saves next to nothing, both together what the step takes. What was
+// measured together decides, and the text says so.
+TEST(ReportVerdict, ResourcesThatBindTogetherAreWeighedTogether) {
+  Report report = example_report();
+  judge(report, {{"compute", 0.05}, {"hbm", 0.0}, {"nvlink", 0.02}, {"infiniband", 0.01}, {"latency", 0.0}}, Together{0.05, 0.9});
+  EXPECT_EQ(report.verdict.bound, "communication");
+  EXPECT_EQ(report.verdict.resource, "nvlink");
+  EXPECT_EQ(report.verdict.text.find("Communication-bound by several wires at once"), 0u) << report.verdict.text;
+  const std::string saved = seconds_text(0.9 * report.step_time_s * (1 - 1 / 1.1));
+  EXPECT_NE(report.verdict.text.find("wires and latency together save " + saved), std::string::npos) << report.verdict.text;
+  judge(report, {{"compute", 0.05}, {"hbm", 0.0}, {"nvlink", 0.02}, {"infiniband", 0.01}, {"latency", 0.0}});
+  EXPECT_EQ(report.verdict.bound, "compute");
 }
 
 }  // namespace stepsim::report_verdict_test
