@@ -146,6 +146,12 @@ std::vector<std::string> resources_of(const ClusterSpec& cluster) {
 }
 
 ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double factor) {
+  if (resource == kAllCommunication) {
+    for (const std::string& one : resources_of(cluster)) {
+      if (!is_compute_resource(one)) cluster = with_faster(std::move(cluster), one, factor);
+    }
+    return cluster;
+  }
   Gpu& gpu = cluster.gpu;
   if (resource == "compute") {
     gpu.compute_speed *= factor;

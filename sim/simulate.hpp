@@ -55,7 +55,10 @@ struct Elasticities {
 };
 Elasticities measure_elasticities(const Inputs& inputs, const Options& options, double step_time, std::vector<std::string>* warnings = nullptr);
 
-// The cluster with a resource of those `factor` times as fast.
+// Every wire and latency together.
+inline constexpr std::string_view kAllCommunication = "communication";
+
+// The cluster with a resource of those, or all communication, `factor` times as fast.
 ClusterSpec with_faster(ClusterSpec cluster, const std::string& resource, double factor);
 
 }  // namespace stepsim

@@ -34,6 +34,9 @@ std::vector<Alternative> faster_resources(const ClusterSpec& cluster) {
       changes.push_back({"resource", fmt::format("{} {:g} x as {}", name == "starts" ? "kernel starts" : name, factor, better), name, factor, {}});
     }
   }
+  for (const double factor : {1.1, 2.0}) {
+    changes.push_back({"resource", fmt::format("all wires and latency {:g} x as fast", factor), std::string(kAllCommunication), factor, {}});
+  }
   return changes;
 }
 

@@ -34,7 +34,8 @@ std::string to_text(const WhatIf& result, const Inputs& inputs, bool all) {
     table.row({e.change.text, signed_seconds(e.saved_s), fmt::format("{:+.1f} %", 100 * e.saved_s / result.step_time_s),
                seconds_text(e.step_time_s), bytes_text(e.memory_bytes) + (e.fits ? "  " : " !")});
   }
-  text += table.text() + "\n" + wrap("saved: by the change, simulated; a minus is a loss. memory: of the fullest GPU; ! does not fit.", page_width) + "\n";
+  text += table.text() + "\n" + wrap("saved: by the change, simulated; a minus is a loss. memory: of the fullest GPU; ! does not fit. Faster wires leave the "
+                                       "collectives' algorithms as they are; a --set of the wire's speed lets auto choose anew.", page_width) + "\n";
   if (all && refused > 0) return text + "\nCannot run:\n" + reasons;
   return text + fmt::format("{} change{} no difference, {} cannot run (--all lists them).\n", without,
                             without == 1 ? " makes" : "s make", refused);

@@ -7,6 +7,7 @@ namespace stepsim {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kSame = 1e-9;  // times that differ by no more are the same
 
 std::vector<std::vector<int>> by_lengths(const std::vector<int>& lengths) {
   std::vector<std::vector<int>> stages;
@@ -49,13 +50,14 @@ std::vector<std::vector<int>> split_into_stages(const ParallelPlan& plan, int st
   for (const double s : block_seconds) prefix.push_back(prefix.back() + s);
   const double slowest =
       best_splits(stages, prefix, [](double rest, double last) { return std::max(rest, last); })[stages][n];
-  const auto even = [&](double rest, double last) { return last > slowest * (1 + 1e-9) ? kNever : rest + last * last; };
+  const auto even = [&](double rest, double last) { return last > slowest * (1 + kSame) ? kNever : rest + last * last; };
   const auto best = best_splits(stages, prefix, even);
   std::vector<int> lengths(stages);
   int i = n;
   for (int k = stages; k >= 1; --k) {
     int j = k - 1;
-    while (even(best[k - 1][j], prefix[i] - prefix[j]) != best[k][i]) ++j;
+    // Of splits that are as even the one with the longest later stages, whatever rounding makes of their sums.
+    while (!(even(best[k - 1][j], prefix[i] - prefix[j]) <= best[k][i] * (1 + kSame))) ++j;
     lengths[k - 1] = i - j;
     i = j;
   }

@@ -119,3 +119,10 @@ status=$?
 set -e
 [[ $status == 2 ]] || fail "exit $status for a misspelt key"
 grep -q "shedule" wrong.log || fail "the misspelt key is not named"
+
+# Paths in a sweep's file are relative to it, wherever it is run from.
+mkdir beside
+echo 0F0,0B0,0F1,0B1 > beside/two.csv
+printf 'name: beside\nexperiment: gpt-3-175b-pipeline\nset: {cluster.nodes: 1, model.layers: 2, plan.parallel.pipeline: 1, plan.batch.global_sequences: 2, plan.schedule: two.csv}\nproduct: {plan.parallel.zero: [0, 1]}\n' > beside/s.yaml
+"$STEPSIM" sweep beside/s.yaml --store beside.sqlite > beside.txt 2> beside.log || fail "a schedule beside the sweep: $(cat beside.log)"
+grep -q "2 simulated now" beside.log || fail "a schedule beside the sweep: $(cat beside.log)"

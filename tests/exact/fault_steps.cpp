@@ -227,4 +227,19 @@ TEST(FaultSteps, JitterRunsUnfoldedAndRepeats) {
             one.report.warnings.end());
 }
 
+// What a scenario changes after the step's end is said not to be felt; what it changes before is felt and not spoken of.
+TEST(FaultSteps, ChangesAfterTheEndAreSaid) {
+  const auto said = [](const Simulation& done) {
+    const std::vector<std::string>& warnings = done.report.warnings;
+    return std::any_of(warnings.begin(), warnings.end(), [](const std::string& w) { return w.find("it is not felt") != std::string::npos; });
+  };
+  const double step = simulated(kBlocking).report.step_time_s;
+  const Simulation late = simulated(kBlocking, fmt::format("stragglers: [{{ranks: [3], speed: 0.5, from: {}s}}]\n", 2 * step));
+  EXPECT_EQ(late.report.step_time_s, step);
+  EXPECT_TRUE(said(late));
+  const Simulation half = simulated(kBlocking, fmt::format("stragglers: [{{ranks: [3], speed: 0.5, from: {}s}}]\n", step / 2));
+  EXPECT_GT(half.report.step_time_s, step);
+  EXPECT_FALSE(said(half));
+}
+
 }  // namespace stepsim::fault_steps_test

@@ -248,6 +248,19 @@ TEST(Peak, RankWithTwoChunks) {
   EXPECT_EQ(uses[0].buffers.value, 2 * 2048.0 * 12288 * 2);
 }
 
+// A ring has the block it works on and the one that comes; an all-gather all keys and values. Its own are activations.
+TEST(Buffers, KeysAndValuesOfOtherRanks) {
+  ParallelPlan plan = one_gpu(8192);
+  plan.parallel.context = 4;
+  const double all = 8192.0 * 8 * (128 + 128) * 2;
+  const auto buffers = [&] {
+    return memory_of(plan, schedule_of({{0}}, {{}}, 1), make_blocks(llama_405b(), plan), {{1}}, {}, llama_405b())[0].buffers.value;
+  };
+  EXPECT_EQ(buffers(), 2 * all / 4);
+  plan.parallel.context_method = Parallel::ContextMethod::all_gather;
+  EXPECT_EQ(buffers(), all);
+}
+
 TEST(Buffers, DispatchAndCombineArrive) {
   ParallelPlan plan = one_gpu(4096);
   plan.parallel.expert = 64;

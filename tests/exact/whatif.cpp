@@ -57,6 +57,14 @@ TEST(WhatIf, RowsAreRunsOfTheirOwn) {
     last = e.saved_s;
     EXPECT_TRUE(e.change.resource.empty() || e.saved_s >= 0) << e.change.text;
   }
+  // Every wire twice as fast and every latency half of it, by hand.
+  Inputs fast = small();
+  for (BytesPerSecond& bandwidth : fast.cluster.bandwidth) bandwidth *= 2;
+  for (Seconds& latency : fast.cluster.latency) latency /= 2;
+  Gpu& gpu = fast.cluster.gpu;
+  gpu.nvls.bus_bandwidth *= 2;
+  for (Seconds* latency : {&gpu.nvls.latency, &gpu.calibrated.node_steps.step, &gpu.calibrated.node_steps.fill}) *latency /= 2;
+  EXPECT_DOUBLE_EQ(effect_of(result, "all wires and latency 2 x as fast").step_time_s, simulate(fast, quick()).report.step_time_s);
   // Jitter makes every rank its own in all of them: none may be folded.
   Inputs noisy = small();
   noisy.cluster.jitter = {0.1, 0.1, 5};
