@@ -174,6 +174,10 @@ Inputs load(const Request& request, InputCache* cache) {
   if (fp8 && gpu.fp8_peak == gpu.bf16_peak) {
     in.notes.push_back(fmt::format("plan: products in FP8 on {}, which has no FP8 units: they take as long as in BF16", gpu.name));
   }
+  if (const int layers = in.model.prediction_layers; layers > 0 && !in.plan.multi_token_prediction) {
+    in.notes.push_back(fmt::format("plan: {} layer{} of multi-token prediction ({:.3g} B parameters) left out; multi_token_prediction: true trains {}", layers,
+                                   layers == 1 ? "" : "s", count_parameters(in.model).prediction / 1e9, layers == 1 ? "it" : "them"));
+  }
   if (const int table = in.model.learned_positions, length = in.plan.batch.sequence_length; table > 0 && length > table) {
     in.notes.push_back(fmt::format("plan: sequences of {} tokens, but the model has learned positions for {}: it would have to be another model",
                                    length, table));

@@ -30,6 +30,9 @@ void check_kernels(Check& check) {
   if (check.plan.kernels.shards != Kernels::Shards::in_place && !check.plan.parallel.reduces_each_microbatch()) {
     check.add("kernels.shards", "has no effect without ZeRO-2 or 3, or with a pipeline; write in_place, or leave it out");
   }
+  if (check.plan.multi_token_prediction && check.model.prediction_layers == 0) {
+    check.add("multi_token_prediction", check.model.name + " has no prediction_layers");
+  }
   if (check.plan.kernels.attention == Kernels::Attention::unfused && check.plan.parallel.context > 1) {
     check.add("kernels.attention", "context parallelism needs flash attention; write flash");
   }

@@ -134,7 +134,7 @@ void check_groups(Check& check, const Grid& grid) {
   if (experts && p.expert_tensor > 1) {
     check_shapes(check, groups_by(grid, expert_tensor_key), "expert-tensor", {kGather, kScatter});
   }
-  if (check.model.tied_embeddings && p.pipeline > 1)
+  if (shares_embedding(check.model, check.plan) && p.pipeline > 1)
     check_shapes(check, {{0, check.cluster.ranks() - 1}}, "tied embedding", {kReduce});
   const std::initializer_list<Choice> whole{kReduce}, sharded{kGather, kScatter};
   if (p.zero_group != 0) {

@@ -73,5 +73,7 @@ void experts_activations(BlockWriter& w);
 
 Block embedding_block(const LayerShape& shape);
 Block head_block(const LayerShape& shape);
+// Behind the head the modules of multi-token prediction; `layer`: the block of one like the model's last.
+void add_prediction(Block& head, const LayerShape& shape, const Block& layer);
 
 }  // namespace stepsim

@@ -104,6 +104,9 @@ BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expe
     bool recomputes = true;
     auto operator<=>(const Kind&) const = default;
   };
+  const auto routed_or_alike = [&](const LayerShape& shape, int loads) {
+    return expert_rank == kAlike ? shape : routed(shape, routing, loads, expert_rank);
+  };
   std::vector<Kind> order{{Block::Kind::embedding}};
   for (int layer = 0; layer < model.layers; ++layer) {
     const Block::Kind kind = model.has_experts(layer) ? Block::Kind::expert_layer : Block::Kind::dense_layer;
@@ -115,10 +118,16 @@ BlockList make_blocks(const ModelSpec& model, const ParallelPlan& plan, int expe
   for (const Kind& kind : order) {
     const auto [at, fresh] = index.try_emplace(kind, static_cast<int>(list.kinds.size()));
     const LayerShape& shape = kind.windowed ? windowed : plain;
-    LayerShape here = expert_rank == kAlike ? shape : routed(shape, routing, kind.loads, expert_rank);
+    LayerShape here = routed_or_alike(shape, kind.loads);
     if (!kind.recomputes) here.plan.recompute = {};
     if (fresh) {
       Block block = make_block(here, kind.kind);
+      if (kind.kind == Block::Kind::head && plan.multi_token_prediction) {
+        const int last = model.layers - 1;
+        LayerShape like_last = routed_or_alike(model.has_window(last) ? windowed : plain, routing.of_layer[last]);
+        if (!plan.recompute.applies_to(last, model.layers)) like_last.plan.recompute = {};
+        add_prediction(block, here, layer_block(like_last, model.has_experts(last)));
+      }
       add_copies_of_shards(block, plan);
       const int chunks = plan.overlap.tensor_chunks;
       list.kinds.push_back(chunks > 1 ? chunk_tensor_collectives(block, chunks) : std::move(block));

@@ -84,6 +84,12 @@ Kernel optimizer_kernel(double parameters, const Precisions& precision);
 // composer/optim/decoupled_weight_decay.py): 22 passes over a moment, a gradient or a weight of 4 bytes.
 std::vector<Kernel> optimizer_kernels(double parameters, const ParallelPlan& plan);
 
+// Whether the head's rank has a copy of the embedding, or is one: a pipeline's ends then sum its gradients.
+bool shares_embedding(const ModelSpec& model, const ParallelPlan& plan);
+
+// What multi-token prediction adds to a token's forward pass, all its layers.
+double prediction_flops_per_token(const ModelSpec& model, int sequence_length, bool causal = true);
+
 // FLOPs of a token, whole model, with causal attention unless told: forward (2 a multiply-add), input embedding not
 // counted, (S+1)/2 average keys a query under a causal mask.
 double forward_flops_per_token(const ModelSpec& model, int sequence_length, bool causal = true);

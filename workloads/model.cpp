@@ -209,14 +209,7 @@ ModelSpec read_model(Reading& reading, const std::string& named, const std::vect
   const std::string path = model_file(named);
   std::optional<Fields> f = open_document(reading, path, overrides);
   if (!f) return {};
-  const std::size_t before = reading.problems.size();
-  ModelSpec model = is_config(*f) ? read_config(reading, path, *f) : read_yaml(*f);
-  if (reading.problems.size() == before && model.prediction_layers > 0) {
-    reading.notes.push_back(fmt::format("{} layer{} of multi-token prediction ({:.3g} B parameters) {} left out of the step",
-                                        model.prediction_layers, model.prediction_layers == 1 ? "" : "s",
-                                        count_parameters(model).prediction / 1e9, model.prediction_layers == 1 ? "is" : "are"));
-  }
-  return model;
+  return is_config(*f) ? read_config(reading, path, *f) : read_yaml(*f);
 }
 
 }  // namespace stepsim

@@ -72,7 +72,7 @@ struct ModelSpec {
   double rotary = 1;          // part of a head's width that rotary embedding turns; 0: no rotary embedding
   int learned_positions = 0;  // rows of a learned position table (GPT-2); 0: none
   bool head_bias = false;
-  int prediction_layers = 0;  // layers of multi-token prediction (DeepSeek-V3): counted apart, not part of the step
+  int prediction_layers = 0;  // layers of multi-token prediction (DeepSeek-V3): counted apart, trained where the plan says so
 
   bool operator==(const ModelSpec&) const = default;
 

@@ -31,16 +31,20 @@ double query_key_width(const ModelSpec& model) {
   return latent ? model.attention.rope_dim + model.attention.nope_dim : model.head_dim;
 }
 
-// A layer as the last one, the projection of two hidden states to one, and three norms (DeepSeek-V3's report, section 2.2;
-// embedding and head are the model's own).
-double prediction_parameters(const ModelSpec& model) {
-  if (model.prediction_layers == 0) return 0;
+ModelSpec one_like_the_last(const ModelSpec& model) {
   ModelSpec layer = model;
   layer.layers = 1;
   layer.prediction_layers = layer.experts.dense_layers = 0;
   layer.experts.also_dense.clear();
   if (!model.has_experts(model.layers - 1)) layer.experts = {};
-  const ParameterCount count = count_parameters(layer);
+  return layer;
+}
+
+// A layer as the last one, the projection of two hidden states to one, and three norms (DeepSeek-V3's report, section 2.2;
+// embedding and head are the model's own).
+double prediction_parameters(const ModelSpec& model) {
+  if (model.prediction_layers == 0) return 0;
+  const ParameterCount count = count_parameters(one_like_the_last(model));
   const double h = model.hidden, ends = count.embedding + count.head + count.positions + norm_width(model, h);
   const double head_bias = model.head_bias ? model.vocabulary : 0;
   return model.prediction_layers * (count.total() - ends - head_bias + 2 * h * h + 3 * norm_width(model, h));
@@ -132,6 +136,15 @@ double forward_flops_per_token(const ModelSpec& model, int sequence_length, bool
   const double head = static_cast<double>(model.vocabulary) * model.hidden;
   const double matrices = count.attention + count.dense_ffn + count.router + visited + count.shared_experts + head;
   return 2 * matrices + 2.0 * model.heads * widths * keys;
+}
+
+double prediction_flops_per_token(const ModelSpec& model, int sequence_length, bool causal) {
+  if (model.prediction_layers == 0) return 0;
+  const int last = model.layers - 1;
+  ModelSpec layer = one_like_the_last(model);
+  layer.attention.windowed = {model.has_window(last)};
+  const double h = model.hidden;
+  return model.prediction_layers * (forward_flops_per_token(layer, sequence_length, causal) + 2 * 2 * h * h);
 }
 
 double average_keys(const ModelSpec& model, int sequence_length, bool windowed, bool causal) {

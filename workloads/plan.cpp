@@ -1,5 +1,7 @@
 #include "workloads/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "workloads/plan_reading.hpp"
@@ -113,6 +115,7 @@ ParallelPlan read_plan(Reading& reading, const std::string& path, const std::vec
   read_precisions(*f, plan.precision);
   read_recompute(*f, plan.recompute);
   read_kernels(*f, plan.kernels);
+  f->boolean("multi_token_prediction", plan.multi_token_prediction, or_default("the next token alone"));
   f->boolean("clip_gradients", plan.clip_gradients, or_default("trainers clip by the norm of all gradients"));
   read_collectives(*f, plan.collectives);
   read_overlap(*f, plan.overlap);

@@ -178,6 +178,7 @@ struct ParallelPlan {
   Precisions precision;
   Recompute recompute;
   Kernels kernels;
+  bool multi_token_prediction = false;  // the model's prediction_layers are trained with it
   bool clip_gradients = true;  // the norm of all gradients: a pass over them, and an all-reduce of one number
   Algorithms collectives;
   Overlap overlap;

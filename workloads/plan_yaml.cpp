@@ -107,6 +107,7 @@ std::string to_yaml(const ParallelPlan& p) {
                              {"loss", word(loss_words, p.kernels.loss)},
                              {"optimizer", word(optimizer_words, p.kernels.optimizer)},
                              {"shards", word(shards_words, p.kernels.shards)}}));
+  line(out, "multi_token_prediction", truth(p.multi_token_prediction));
   line(out, "clip_gradients", truth(p.clip_gradients));
   line(out, "recompute", recompute_of(p.recompute));
   if (p.recompute.layers > 0) line(out, "recompute_layers", whole(p.recompute.layers));

@@ -16,10 +16,10 @@ std::string label(const Schedule& schedule, int rank, const Pass& pass) {
   return fmt::format("{}{}", schedule.placement[rank][pass.chunk], name);
 }
 
-using Row = std::vector<std::string>;  // what stands in each slot of a rank
+using Line = std::vector<std::string>;  // what stands in each slot of a rank
 
-Row row_of(const Schedule& schedule, const ScheduleTimes& times, int rank, Seconds slot, int slots) {
-  Row row(slots, ".");
+Line row_of(const Schedule& schedule, const ScheduleTimes& times, int rank, Seconds slot, int slots) {
+  Line row(slots, ".");
   const std::vector<Pass>& order = schedule.order[rank];
   for (std::size_t i = 0; i < order.size(); ++i) {
     const PassSpan& span = times.spans[rank][i];
@@ -45,7 +45,7 @@ PassTimes unit_times() {
 std::string schedule_to_text(const Schedule& schedule, const PassTimes& pass_times, Seconds slot, int width) {
   const ScheduleTimes times = times_of(schedule, pass_times);
   const int slots = static_cast<int>(std::lround(times.makespan / slot));
-  std::vector<Row> rows;
+  std::vector<Line> rows;
   std::size_t cell = 1, columns = 0;
   for (int rank = 0; rank < schedule.ranks(); ++rank) {
     rows.push_back(row_of(schedule, times, rank, slot, slots));

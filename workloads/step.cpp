@@ -165,7 +165,7 @@ class StepBuilder {
     context_.expert_replicas = grid_.expert_data * context_.copies;
     norm_ = norm_lists(grid_, plan_);
     context_.norm_ranks = static_cast<int>(norm_[0].size());
-    context_.tied = context_.model.tied_embeddings && grid_.pipeline > 1;
+    context_.tied = shares_embedding(context_.model, plan_) && grid_.pipeline > 1;
     dense_ = dense_lists(grid_, context_.copies);
     expert_ = expert_lists(grid_, context_.copies);
     context_.dense_shards = shard_degree(plan_, cluster_, dense_);
@@ -377,7 +377,8 @@ class StepBuilder {
     const ModelSpec& model = context_.model;
     const Batch& batch = plan_.batch;
     step_.tokens = batch.tokens();
-    step_.model_flops = 3 * forward_flops_per_token(model, batch.sequence_length) * step_.tokens;
+    const double predicted = plan_.multi_token_prediction ? prediction_flops_per_token(model, batch.sequence_length) : 0;
+    step_.model_flops = 3 * (forward_flops_per_token(model, batch.sequence_length) + predicted) * step_.tokens;
     std::vector<double> of_program;
     for (const Program& program : step_.graph.programs) {
       double flops = 0;

@@ -74,8 +74,7 @@ TEST(Configs, Glm45WithItsPredictionLayer) {
     const auto [model, reading] = read_config_of(name);
     const ParameterCount count = count_parameters(model);
     EXPECT_EQ(count.total() + count.prediction + 2.0 * model.vocabulary * model.hidden, published) << name;
-    ASSERT_EQ(reading.notes.size(), 1U);
-    EXPECT_NE(reading.notes[0].find("multi-token prediction"), std::string::npos);
+    EXPECT_TRUE(reading.notes.empty()) << name;
   }
 }
 

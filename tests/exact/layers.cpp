@@ -18,7 +18,8 @@ using namespace samples;
 void expect_whole_model(const ModelSpec& model, const ParallelPlan& plan) {
   const Batch& batch = plan.batch;
   const double tokens = static_cast<double>(batch.microbatch_sequences) * batch.sequence_length;
-  const double expected = 3 * forward_flops_per_token(model, batch.sequence_length) * tokens;
+  const double predicted = plan.multi_token_prediction ? prediction_flops_per_token(model, batch.sequence_length) : 0;
+  const double expected = 3 * (forward_flops_per_token(model, batch.sequence_length) + predicted) * tokens;
   const double found = flops_of(make_blocks(model, plan)).model_flops * plan.parallel.tensor * plan.parallel.context;
   EXPECT_NEAR(found / expected, 1, 1e-12) << model.name;
 }
@@ -40,6 +41,12 @@ TEST(Flops, WholeModelsUnderManyPlans) {
           }
           plan.parallel.context_method = Parallel::ContextMethod::all_gather;
           expect_whole_model(model, plan);
+          ModelSpec predicting = model;
+          predicting.prediction_layers = 2;
+          plan.multi_token_prediction = true;
+          expect_whole_model(predicting, plan);
+          plan.multi_token_prediction = false;
+          expect_whole_model(predicting, plan);
           plan.parallel.context_method = Parallel::ContextMethod::all_to_all;
           plan.parallel.expert = 8;
           plan.precision.linear = Precision::fp8;
@@ -142,12 +149,15 @@ void expect_used(const std::vector<Item>& items) {
 
 TEST(Flops, RandomModelsAndPlans) {
   EXPECT_TRUE(rc::check("model FLOPs over all shards are the closed form; the lists are sound", [] {
-    const ModelSpec model = random_model();
-    const ParallelPlan plan = random_plan();
+    ModelSpec model = random_model();
+    ParallelPlan plan = random_plan();
+    model.prediction_layers = *rc::gen::inRange(0, 3);
+    plan.multi_token_prediction = model.prediction_layers > 0 && *rc::gen::arbitrary<bool>();
     const BlockList blocks = make_blocks(model, plan);
     RC_ASSERT(blocks.size() == model.layers + 2);
     const double tokens = static_cast<double>(plan.batch.microbatch_sequences) * plan.batch.sequence_length;
-    const double expected = 3 * forward_flops_per_token(model, plan.batch.sequence_length) * tokens;
+    const double predicted = plan.multi_token_prediction ? prediction_flops_per_token(model, plan.batch.sequence_length) : 0;
+    const double expected = 3 * (forward_flops_per_token(model, plan.batch.sequence_length) + predicted) * tokens;
     const double found = flops_of(blocks).model_flops * plan.parallel.tensor * plan.parallel.context;
     RC_ASSERT(std::abs(found / expected - 1) < 1e-12);
     for (const Block& block : blocks.kinds) {

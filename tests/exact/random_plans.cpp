@@ -51,6 +51,8 @@ std::optional<Inputs> random_inputs() {
       fmt::format("plan.overlap.tensor={}", one_of<std::string>({"blocking", "async"})),
       fmt::format("plan.overlap.reduce={}", one_of<std::string>({"async", "at_end"})),
       fmt::format("plan.overlap.gather_prefetch={}", *rc::gen::inRange(0, 3)),
+      "model.prediction_layers=1",
+      fmt::format("plan.multi_token_prediction={}", *rc::gen::arbitrary<bool>()),
       fmt::format("plan.sms.policy={}", one_of<std::string>({"partition", "shared"})),
   };
   if (experts) {

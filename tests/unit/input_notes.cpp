@@ -21,6 +21,16 @@ TEST(InputNotes, SequencesLongerThanTheTableOfPositions) {
   EXPECT_FALSE(with("model.rotary=1"));
 }
 
+TEST(InputNotes, LayersOfPredictionLeftOut) {
+  const auto noted = [](const std::string& layers, const std::string& trained) {
+    return has_note(testing::shipped("deepseek-v3-1f1b", {"model.prediction_layers=" + layers, "plan.multi_token_prediction=" + trained}), "multi-token prediction");
+  };
+  EXPECT_TRUE(noted("1", "false"));
+  EXPECT_TRUE(noted("2", "false"));
+  EXPECT_FALSE(noted("1", "true"));
+  EXPECT_FALSE(noted("0", "false"));
+}
+
 TEST(InputNotes, Fp8WithoutUnits) {
   EXPECT_FALSE(has_note(testing::shipped("deepseek-v3-dualpipe"), "no FP8 units"));
   EXPECT_TRUE(has_note(testing::shipped("deepseek-v3-dualpipe", {"cluster.gpu=a100-80-sxm"}), "no FP8 units"));

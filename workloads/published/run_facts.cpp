@@ -11,7 +11,7 @@ struct Phrase {
   std::string_view words;
   bool RunFacts::*fact;
 };
-constexpr std::array<Phrase, 17> kPhrases{{{"tp comm overlap on", &RunFacts::tensor_overlap},
+constexpr std::array<Phrase, 18> kPhrases{{{"tp comm overlap on", &RunFacts::tensor_overlap},
                                            {"tp comm overlap (userbuffers) on", &RunFacts::tensor_overlap},
                                            {"tp overlap on", &RunFacts::tensor_overlap},
                                            {"ub_tp_comm_overlap on", &RunFacts::tensor_overlap},
@@ -21,6 +21,7 @@ constexpr std::array<Phrase, 17> kPhrases{{{"tp comm overlap on", &RunFacts::ten
                                            {"ddp=local (not overlapped)", &RunFacts::no_reduce_overlap},
                                            {"no overlap assumed except grad-reduce", &RunFacts::only_reduce_overlap},
                                            {"partition type:transformer|embedding", &RunFacts::embedding_counts},
+                                           {"w/ mtp", &RunFacts::multi_token_prediction},
                                            {"cp = a2a type", &RunFacts::context_all_to_all},
                                            {"alltoall dispatcher", &RunFacts::packed_rows},
                                            {"dispatcher=none", &RunFacts::packed_rows},
@@ -30,7 +31,7 @@ constexpr std::array<Phrase, 17> kPhrases{{{"tp comm overlap on", &RunFacts::ten
                                            {"embedding balanced as pipeline layers", &RunFacts::embedding_counts}}};
 
 // Things that a step of this run did and stepsim does not simulate.
-constexpr std::array<std::string_view, 5> kUnmodelled{"cpu_offload_layers=40", "w/ mtp", "tokendrop", "cuda_graph=local/full_iteration",
+constexpr std::array<std::string_view, 4> kUnmodelled{"cpu_offload_layers=40", "tokendrop", "cuda_graph=local/full_iteration",
                                                       "cuda_graph=transformer_engine"};
 
 }  // namespace

@@ -13,6 +13,7 @@ struct RunFacts {
   bool reduce_overlap = false, no_reduce_overlap = false, only_reduce_overlap = false;
   bool embedding_counts = false;     // as a layer where layers are given to stages
   bool context_all_to_all = false;
+  bool multi_token_prediction = false;  // of one layer, as DeepSeek-V3's
   bool packed_rows = false;          // tokens go to experts by NCCL's all-to-all (Megatron-Core's alltoall dispatcher)
   bool fp8_parameters = false;
   bool expert_overlap = false;       // dispatch and combine beside compute

@@ -52,6 +52,10 @@ void degrees(const PublishedRun& run, const RunFacts& facts, Translation& out) {
   if (facts.packed_rows && p.expert > 1) out.plan.collectives.all_to_all = "pairwise";
   if (facts.expert_overlap && p.expert > 1) out.plan.overlap.expert = Overlap::Policy::async;
   if (run.experts > 0) out.assume("balanced-experts");
+  if (facts.multi_token_prediction) {
+    out.model.prediction_layers = 1;
+    out.plan.multi_token_prediction = true;
+  }
 }
 
 void schedule(const PublishedRun& run, Translation& out) {
@@ -85,6 +89,14 @@ void stage_layers(const PublishedRun& run, const RunFacts& facts, Translation& o
   const int stages = out.plan.parallel.pipeline * out.plan.parallel.virtual_stages;
   if (stages == 1 || run.layers < stages) return;
   const bool uneven = run.layers % stages != 0;
+  // NVIDIA's recipe for DeepSeek-V3 fills stages from the front; the last has what is left (Megatron-Bridge,
+  // recipes/deepseek/deepseek_v3.py: with 16 stages 4 layers each, and 1).
+  const int full = (run.layers + stages - 1) / stages, left = run.layers - full * (stages - 1);
+  if (uneven && left > 0 && run.model == "deepseek-v3" && run.source.starts_with("Megatron-Bridge")) {
+    out.plan.stage_layers.assign(static_cast<std::size_t>(stages), full);
+    out.plan.stage_layers.back() = left;
+    return;
+  }
   if (uneven && !facts.embedding_counts) out.assume("uneven-layers");
   const int counted = run.layers + (uneven || facts.embedding_counts ? 2 : 0);
   std::vector<int>& of_stage = out.plan.stage_layers;
