@@ -29,6 +29,7 @@ function figures(report) {
   const { memory } = report;
   return element('dl', { class: 'figures' },
     figure('step time', seconds(report.step_time_s), `${number(report.tokens_per_step)} tokens`),
+    report.steady_period_s < report.step_time_s && figure('steady period', seconds(report.steady_period_s), 'of steps in a row'),
     figure('tokens/s/GPU', number(report.tokens_per_s_per_gpu), `${number(report.inputs.gpus)} GPUs`),
     figure('MFU', percent(report.flops.mfu), `HFU ${percent(report.flops.hfu)}`),
     figure('exposed communication', percent(exposed), 'of the step, mean of GPUs'),
