@@ -83,13 +83,15 @@ GroupShape shape_of(const ClusterSpec& cluster, std::span<const RankId> members)
   shape.in_switch = cluster.gpu.nvls.ranks > 0;
   if (shape.size == 2) {  // messages, of which a step has most
     shape.nodes = cluster.node_of(members[0]) == cluster.node_of(members[1]) ? 1 : 2;
-    shape.per_node = 2 / shape.nodes;
+    shape.per_node = shape.fewest = 2 / shape.nodes;
     return shape;
   }
   const auto nodes = by_node(cluster, members);
   shape.nodes = static_cast<int>(nodes.size());
   shape.per_node = static_cast<int>(nodes[0].size());
+  shape.fewest = shape.per_node;
   for (const auto& node : nodes) {
+    shape.fewest = std::min(shape.fewest, static_cast<int>(node.size()));
     if (static_cast<int>(node.size()) != shape.per_node) shape.per_node = 0;
   }
   if (shape.nodes > 1 && shape.per_node > 1) {

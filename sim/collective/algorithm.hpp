@@ -62,6 +62,7 @@ struct GroupShape {
   int size = 0;
   int nodes = 0;     // nodes it touches
   int per_node = 0;  // members on a node; 0 when not the same on all
+  int fewest = 0;    // members on the node that has fewest
   // NICs of different index in their nodes are not connected (a plane a GPU index): a message between two such GPUs
   // takes a hop over NVLink first.
   bool planes = false;

@@ -14,6 +14,9 @@ bool always(Shape) {
 bool several_rails(Shape s) {
   return s.nodes > 1 && s.per_node > 1;
 }
+bool several_rings(Shape s) {
+  return s.nodes > 1 && s.fewest > 1;
+}
 bool equal_nodes(Shape s) {
   return s.per_node > 0;
 }
@@ -32,6 +35,9 @@ bool several_switches(Shape s) {
 bool one_rail(Shape s) {
   return !several_rails(s);
 }  // or members unequally spread
+bool one_ring(Shape s) {
+  return !several_rings(s);
+}
 
 const char* needs_power_of_two(Shape shape) {
   if ((shape.size & (shape.size - 1)) != 0) return "it needs a power of two members";
@@ -69,7 +75,7 @@ Algorithm ring_line(Operation operation, std::string_view about) {
     return ring_time(shape, wires, Rounds, payload);
   };
   return {operation, "ring",   about, parts<ring_traffic, Rounds>, parts<ring_messages, Rounds>, time,
-          nullptr,   one_rail, true};
+          nullptr,   one_ring, true};
 }
 template <int Rounds>
 Algorithm rings_line(Operation operation) {
@@ -77,7 +83,7 @@ Algorithm rings_line(Operation operation) {
     return rings_time(shape, wires, Rounds, payload);
   };
   return {operation, "rings", "a ring a rail, each through all GPUs", parts<rings_traffic, Rounds>, parts<rings_messages, Rounds>,
-          time,      needs_equal_nodes, several_rails, true};
+          time,      nullptr, several_rings, true};
 }
 template <int Rounds>
 Algorithm flat_line(Operation operation, std::string_view about) {

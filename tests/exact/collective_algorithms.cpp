@@ -135,6 +135,17 @@ TEST(Algorithms, InSwitchReductionOfAQuickerSwitchOrASlowerPort) {
   EXPECT_NEAR(microseconds(cluster, 8, Operation::all_reduce, "nvls", kGiB), 1e6 * 9 / 8 * kGiB / kNvlink + 23, 1e-3);
 }
 
+// One GPU short of eight nodes: seven rings, of which all pass a link over NVLink that none of them begins behind, and one
+// each over the network: 62/63 V at 160 GB/s. One GPU on a node of its own leaves one ring.
+TEST(Algorithms, RingsOfUnequalNodes) {
+  const double bytes = 1e6 * 62 / 63 * kGiB / kNvlink;
+  EXPECT_NEAR(microseconds(h800(), 63, Operation::all_gather, "rings", kGiB), bytes, 10);
+  EXPECT_NEAR(microseconds(h800(), 63, Operation::all_reduce, "auto", kGiB), 2 * bytes, 20);
+  EXPECT_NEAR(microseconds(h800(), 17, Operation::all_gather, "auto", kGiB), 1e6 * 16 / 17 * kGiB / kNic, 100);
+  // Fourteen GPUs, 8 + 6: six rings share the bytes.
+  EXPECT_NEAR(microseconds(h800(), 14, Operation::reduce_scatter, "rings", kGiB), 1e6 * 13 / 14 * kGiB / kNvlink, 10);
+}
+
 // Eight rings through 8 x 8 GPUs: NVLink carries seven of them, 63/64 x 7/8 V at 160 GB/s, and the first step's latency;
 // small messages pay 63 steps a round, seven of the eight between nodes, and the quickest of all drops out.
 TEST(Algorithms, RingsOverAllRails) {
