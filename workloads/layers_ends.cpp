@@ -98,7 +98,7 @@ Block head_block(const LayerShape& s) {
   const bool beside = !w.fused() && s.plan.kernels.loss != Kernels::Loss::separate;
   w.logits(logits * (s.stream_bytes + (beside ? 8 : 4)));
   // A tied matrix is the embedding's; pipeline ranks other than the embedding's need their own copy.
-  const bool copy = !s.model.tied_embeddings || s.plan.parallel.pipeline > 1;
+  const bool copy = !s.model.tied_embeddings || !ends_meet(s.plan);
   const double parameters = (copy ? s.model.vocabulary * h / s.plan.parallel.tensor : 0) +
                             (s.model.head_bias ? head.out : 0) + norm_width(s.model, h);
   const double partial = s.sequence_parallel() ? norm_width(s.model, h) : 0;

@@ -26,12 +26,11 @@ void put_behind(Block& block, const Block& more) {
   block.parameters.dense += more.parameters.dense;
   block.parameters.expert += more.parameters.expert;
   block.parameters.partial += more.parameters.partial;
-  // Logits wait for the backward pass, which runs when all of the block's forward has.
+  // While what is behind runs, there and back, the logits before it wait for their backward pass.
   ActivationBytes& a = block.activations;
   const ActivationBytes& b = more.activations;
-  const Bytes logits = a.logits + b.logits;
-  a.transient = std::max(a.transient - a.logits, b.transient - b.logits) + logits;
-  a.logits = logits;
+  a.transient = std::max(a.transient, a.logits + b.transient);
+  a.logits += b.logits;
   a.kept += b.kept;
   a.weight_grad_kept += b.weight_grad_kept;
   for (std::size_t i = 0; i < kActivationParts; ++i) a.kept_by[i] += b.kept_by[i];
@@ -67,19 +66,28 @@ Block projection_block(const LayerShape& s) {
 
 }  // namespace
 
+bool ends_meet(const ParallelPlan& plan) {
+  if (plan.parallel.pipeline == 1) return true;
+  if (plan.passes) {
+    const auto holds = [](const std::vector<int>& stages, int stage) { return std::find(stages.begin(), stages.end(), stage) != stages.end(); };
+    return std::any_of(plan.passes->placement.begin(), plan.passes->placement.end(),
+                       [&](const std::vector<int>& stages) { return holds(stages, 0) && holds(stages, plan.passes->stages - 1); });
+  }
+  const ScheduleKind* schedule = find_schedule(plan.schedule);
+  return schedule != nullptr && schedule->fixed_chunks == 2;
+}
+
 bool shares_embedding(const ModelSpec& model, const ParallelPlan& plan) {
   return model.tied_embeddings || (plan.multi_token_prediction && model.prediction_layers > 0);
 }
 
 void add_prediction(Block& head, const LayerShape& shape, const Block& layer) {
-  const ScheduleKind* schedule = find_schedule(shape.plan.schedule);
-  // The embedding: on the head's rank where a pipeline bends back to where it began, or the head is its copy.
-  const bool there = shape.plan.parallel.pipeline == 1 || shape.model.tied_embeddings || (schedule != nullptr && schedule->fixed_chunks == 2);
+  const bool there = ends_meet(shape.plan) || shape.model.tied_embeddings;  // the embedding, or the head that is its copy
   const Block own_head = head_block(shape);
   for (int depth = 0; depth < shape.model.prediction_layers; ++depth) {
     Block module = embedding_block(shape);
     if (there || depth > 0) module.parameters = {};
-    module.parameters.dense -= there || depth > 0 ? 0 : shape.model.learned_positions * static_cast<double>(shape.model.hidden) / shape.plan.parallel.tensor;
+    if (!there && depth == 0) module.parameters.dense -= shape.model.learned_positions * static_cast<double>(shape.model.hidden);
     put_behind(module, projection_block(shape));
     put_behind(module, layer);
     Block again = own_head;

@@ -2,6 +2,7 @@
 #include "workloads/memory.hpp"
 
 #include <algorithm>
+#include <map>
 #include <functional>
 #include <numeric>
 #include <variant>
@@ -93,7 +94,8 @@ double arriving(const CollectiveCall& call, const ParallelPlan& plan, const Mode
 double collective_buffers(const std::vector<const Block*>& held, const ParallelPlan& plan, const ModelSpec& model) {
   double largest = 0;
   for (const Block* block : held) {
-    double gathered = 0, exchanged = 0;
+    double gathered = 0;
+    std::map<std::string_view, double> exchanged;  // by name: the layer of a prediction module takes the buffers again
     for (const Item& item : block->forward) {
       const CollectiveCall* call = std::get_if<CollectiveCall>(&item.what);
       if (call == nullptr) continue;
@@ -101,10 +103,11 @@ double collective_buffers(const std::vector<const Block*>& held, const ParallelP
       if (call->operation == Operation::all_gather || call->operation == Operation::shift) {
         gathered = std::max(gathered, bytes);
       } else {
-        exchanged += bytes;
+        exchanged[call->name] = std::max(exchanged[call->name], bytes);
       }
     }
-    largest = std::max(largest, gathered + exchanged);
+    for (const auto& [name, bytes] : exchanged) gathered += bytes;
+    largest = std::max(largest, gathered);
   }
   return largest;
 }

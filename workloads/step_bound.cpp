@@ -85,7 +85,7 @@ class Bounds::Parts {
     require_alike(plan);
     trim();
     plan.recompute = {};
-    const BlockSet& blocks = blocks_of(plan);
+    const BlockSet& blocks = least_blocks_of(plan);
     const double ranks = plan.parallel.pipeline;
     double busy = 0, states = 0;
     for (std::size_t kind = 0; kind < blocks.kinds.size(); ++kind) {
@@ -110,7 +110,7 @@ class Bounds::Parts {
     StepBound bound = least(plan);
     if (!promises(plan)) return bound;
     if (plan.overlap.expert == Overlap::Policy::paired) plan.overlap.expert = Overlap::Policy::async;
-    BlockSet& blocks = blocks_of(plan);
+    BlockSet& blocks = least_blocks_of(plan);
     const std::vector<PassBounds>& of_kind = bounds_of(plan, blocks);
     double busy = 0, compute = 0;
     std::vector<double> wires(cluster_.tiers.size(), 0);
@@ -156,6 +156,7 @@ class Bounds::Parts {
     shared.rates = plan.rates;
     shared.kernels = plan.kernels;
     shared.clip_gradients = plan.clip_gradients;
+    shared.multi_token_prediction = plan.multi_token_prediction;
     shared.stage_layers = plan.stage_layers;
     shared.overlap = plan.overlap;
     shared.overlap.expert = {};
@@ -195,11 +196,19 @@ class Bounds::Parts {
     passes_held_ = 0;
   }
 
+  // Whatever the schedule: where a pipeline bends back its ends share what others hold twice.
+  BlockSet& least_blocks_of(ParallelPlan plan) {
+    plan.schedule = "dualpipev";
+    plan.passes.reset();
+    return blocks_of(plan);
+  }
+
   BlockSet& blocks_of(const ParallelPlan& plan) {
     const Parallel& p = plan.parallel;
     const Batch& b = plan.batch;
     std::string key = fmt::format("{} {} {} {} {} {} / {} {}", p.tensor, p.sequence, p.context, static_cast<int>(p.context_method),
                                   p.expert, p.expert_tensor, b.microbatch_sequences, b.sequence_length);
+    key += ends_meet(plan) ? " ends meet" : "";
     key += plan.recompute.full ? fmt::format(" full {}", plan.recompute.layers) : "";
     for (const Module m : plan.recompute.modules) key += fmt::format(" {}", to_text(m));
     const auto [it, fresh] = blocks_.try_emplace(key);

@@ -1,6 +1,7 @@
 #include "sim/explore/search.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -273,6 +274,7 @@ class Search {
   }
 
   void take_own(const Evaluated& e) {
+    if (e.row.ending == Ending::failed) spdlog::error("the experiment's own plan failed: {}", e.row.error);
     if (e.row.ending != Ending::done) return;
     SearchFind own = find_of({-1, 0, 0}, e);
     own.label = "the experiment's own";

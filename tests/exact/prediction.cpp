@@ -7,6 +7,8 @@
 #include "support/sample_models.hpp"
 #include "support/shipped.hpp"
 #include "workloads/check.hpp"
+#include "workloads/memory.hpp"
+#include "workloads/plan_schedule.hpp"
 #include "workloads/step.hpp"
 
 namespace stepsim::prediction_test {
@@ -43,6 +45,10 @@ TEST(Prediction, ParametersBehindTheHead) {
     EXPECT_EQ(apart - with.dense, 129280.0 * 7168);
     plan.schedule = "dualpipev";
     EXPECT_EQ(make_blocks(model, plan).block(62).parameters.dense, with.dense);
+    // The same passes from a file: what counts is where the stages are.
+    plan.passes = schedule_of(plan, 8);
+    plan.schedule = "some.csv";
+    EXPECT_EQ(make_blocks(model, plan).block(62).parameters.dense, with.dense);
   }
 }
 
@@ -71,6 +77,39 @@ TEST(Prediction, ModulesRunBehindTheHead) {
   ASSERT_EQ(back.size(), 4u);  // an input and a weight gradient each
   EXPECT_TRUE(back[1] < core_back[0] && core_back[0] < back[2]);
   EXPECT_EQ(head.activations.logits.value, 2 * plain.activations.logits.value);
+}
+
+// A learned table of positions is the embedding's alone.
+TEST(Prediction, PositionsAreNotCopied) {
+  for (const int positions : {0, 2048}) {
+    ModelSpec model = gpt3();
+    model.tied_embeddings = false;
+    model.prediction_layers = 1;
+    model.learned_positions = positions;
+    ParallelPlan plan = one_gpu(2048);
+    plan.parallel.tensor = 8;
+    plan.parallel.pipeline = 2;
+    const double without = make_blocks(model, plan).block(97).parameters.dense;
+    plan.multi_token_prediction = true;
+    const double added = make_blocks(model, plan).block(97).parameters.dense - without;
+    model.learned_positions = 1;
+    EXPECT_EQ(added, make_blocks(model, plan).block(97).parameters.dense - without) << positions;
+  }
+}
+
+// Modules run one after another: they take the buffers of dispatch and combine again. Logits before them wait meanwhile.
+TEST(Prediction, MemoryOfSeveralModules) {
+  ParallelPlan plan = one_gpu(4096);
+  plan.parallel.expert = 64;
+  plan.multi_token_prediction = true;
+  const auto buffers = [&](int layers) {
+    return memory_of(plan, schedule_of(plan, 1), make_blocks(predicting(layers), plan), {{62}}, {}, predicting(layers))[0].buffers.value;
+  };
+  EXPECT_GT(buffers(1), 0);
+  EXPECT_EQ(buffers(2), buffers(1));
+  const ActivationBytes plain = make_blocks(predicting(0), plan).block(62).activations, one = make_blocks(predicting(1), plan).block(62).activations;
+  const ActivationBytes layer = make_blocks(predicting(0), plan).block(61).activations;
+  EXPECT_EQ(one.transient.value, plain.logits.value + std::max(plain.transient.value, layer.transient.value));
 }
 
 Simulation step_of(const std::string& schedule, bool trained) {

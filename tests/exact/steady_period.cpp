@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/graph/repeat.hpp"
 #include "sim/simulate.hpp"
@@ -72,6 +73,18 @@ TEST(SteadyPeriod, ZeroBubbleKeepsTheBusiestRankComputing) {
 TEST(SteadyPeriod, IsTheStepWhereRanksWaitForAll) {
   EXPECT_EQ(step_of("zb-h2", true, false).report.steady_period_s, 0);
   EXPECT_GT(step_of("zb-h2", false, true).report.steady_period_s, step_of("zb-h2", false, false).report.steady_period_s);
+}
+
+// Also in a process that may simulate only once, as a sweep's are.
+TEST(SteadyPeriod, BesideAStepSimulatedHere) {
+  const double period = step_of("zb-h2", false, false).report.steady_period_s;
+  SharedArray<double> found(1);
+  const std::function<void()> work = [&] {
+    simulate_here_next();
+    found[0] = step_of("zb-h2", false, false).report.steady_period_s;
+  };
+  run_in_children({work}, 1);
+  EXPECT_EQ(found[0], period);
 }
 
 }  // namespace stepsim::steady_period_test
