@@ -6,6 +6,7 @@
 #include <rapidcheck.h>
 
 #include "sim/explore/search_space.hpp"
+#include "sim/explore/search_text.hpp"
 #include "support/sanitized.hpp"
 
 namespace stepsim::search_test {
@@ -126,6 +127,29 @@ TEST(Search, WithoutAPipelineSchedulesDifferInMemory) {
   EXPECT_EQ(first.best[0].memory_bytes, alone.best[0].memory_bytes);
   EXPECT_EQ(second.best[0].value, alone.best[0].value);
   EXPECT_TRUE(other.best.empty() || other.best[0].memory_bytes > alone.best[0].memory_bytes);
+}
+
+// Of what little was looked at nothing need be as good as what the user has.
+TEST(Search, TheOwnPlanMayBeTheBest) {
+  const auto found = [](double seconds) {
+    SearchFind find;
+    find.value = find.seconds = seconds;
+    return find;
+  };
+  SearchResult result;
+  result.best = {found(140)};
+  result.own = {found(11.3)};
+  std::vector<Report> reports(2);
+  reports[1].facts.gpu_memory_bytes = 80e9;
+  reports[1].ranks.push_back({.peak_memory_bytes = 70e9});
+  EXPECT_TRUE(own_is_best(result, reports));
+  reports[1].ranks[0].peak_memory_bytes = 90e9;
+  EXPECT_FALSE(own_is_best(result, reports));
+  reports[1].ranks[0].peak_memory_bytes = 70e9;
+  result.own[0].value = 200;
+  EXPECT_FALSE(own_is_best(result, reports));
+  result.own.clear();
+  EXPECT_FALSE(own_is_best(result, reports));
 }
 
 }  // namespace stepsim::search_test

@@ -9,23 +9,11 @@
 #include "sim/inputs.hpp"
 #include "sim/whatif.hpp"
 #include "tests/support/shipped.hpp"
+#include "tests/support/temp_folder.hpp"
 
 namespace stepsim::experiment_set_test {
 
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / fmt::format("stepsim-experiment-set-{}", ::getpid())) {
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string write(const std::string& name, const std::string& content) const {
-    std::ofstream(path_ / name) << content;
-    return (path_ / name).string();
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using Folder = test::TempFolder;
 
 constexpr const char* kParts = "name: own\nmodel: gpt-3-175b\ncluster: h800-256x8\nplan: gpt-3-175b-tp8-pp16\n";
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/temp_folder.hpp"
 #include "workloads/experiment.hpp"
 #include "workloads/model.hpp"
 #include "workloads/plan.hpp"
@@ -14,21 +15,7 @@ namespace stepsim::inputs_test {
 const std::string kHome = STEPSIM_SOURCE_DIR;
 using Texts = std::vector<std::string>;
 
-// Files that go away with the test.
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / fmt::format("stepsim-inputs-{}", ::getpid())) {
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string write(const std::string& name, const std::string& content) const {
-    std::ofstream(path_ / name) << content;
-    return (path_ / name).string();
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using Folder = test::TempFolder;
 
 // "LINE KEY: REASON" of each problem.
 Texts lines_of(const Reading& reading) {

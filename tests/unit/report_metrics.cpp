@@ -1,6 +1,8 @@
 // How a step's numbers follow from its timeline, against steps worked out on paper.
 #include <gtest/gtest.h>
 
+#include "sim/report/intervals.hpp"
+
 #include "support/report_example.hpp"
 
 namespace stepsim::report_metrics_test {
@@ -171,6 +173,14 @@ TEST(ReportMetrics, PhasesAreMeansOverGpus) {
   EXPECT_DOUBLE_EQ(report.phases.at("forward"), 2.5);  // (2 + 3) / 2
   EXPECT_DOUBLE_EQ(report.phases.at("backward"), 1.5);
   EXPECT_DOUBLE_EQ(report.ranks[0].peak_memory_bytes, 60e9);
+}
+
+// What rounding leaves of a time is nothing; a small time is a time.
+TEST(ReportMetrics, RoundingIsToldAsNothing) {
+  EXPECT_EQ(told(6.7e-13, 11.3), 0);
+  EXPECT_EQ(told(-6.7e-13, 11.3), 0);
+  EXPECT_EQ(told(2e-9, 11.3), 2e-9);
+  EXPECT_EQ(told(0, 0), 0);
 }
 
 }  // namespace stepsim::report_metrics_test
