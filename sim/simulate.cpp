@@ -258,6 +258,7 @@ Elasticities measure_elasticities(const Inputs& inputs, const Options& options, 
       measured.together = {together[0], together[1]};
       break;
     }
+    if (factor == kMuchFaster) break;  // that was it
   }
   if (measured.together && warnings != nullptr) {
     warnings->push_back(fmt::format("the elasticities add up to {:.2f}: where that is not 1, resources bind together or hide behind each other; the "
@@ -269,8 +270,7 @@ Elasticities measure_elasticities(const Inputs& inputs, const Options& options, 
 
 namespace {
 
-// When something first happens in the step, of what happens at a time; nothing where all holds from the start, or where
-// anything does.
+// When the first of the changes comes that happen at a time; nothing where there are none.
 std::optional<double> first_change(const ClusterSpec& cluster) {
   std::optional<double> first;
   const auto see = [&](double time) { first = first ? std::min(*first, time) : time; };
@@ -281,8 +281,8 @@ std::optional<double> first_change(const ClusterSpec& cluster) {
 }
 
 // Seconds a step when steps follow one another, where nothing makes all ranks wait for each other between two; 0 where it
-// is the step's own time: with a norm of all gradients, or without a pipeline. Two times four steps: the mean of the last
-// two, since the first ones still fill the pipeline.
+// is the step's own time: with a norm of all gradients, or without a pipeline. Of four steps the mean of the last two, since
+// the first ones still fill the pipeline. 0 as well where a step cannot end: whoever runs the step says why.
 // In a process of its own, before this one simulates anything: it may be one that simulates only once.
 double steady_period(const Inputs& inputs, const Options& options, const StepGraph& graph) {
   constexpr int kSteps = 4, kFirst = 2;
@@ -291,7 +291,12 @@ double steady_period(const Inputs& inputs, const Options& options, const StepGra
   const std::function<void()> work = [&] {
     simulate_here_next();
     const StepGraph row = repeated(graph, kSteps);
-    const Timeline timeline = make_engine(options.engine)->run(row);
+    Timeline timeline;
+    try {
+      timeline = make_engine(options.engine)->run(row);
+    } catch (const StuckError&) {
+      return;
+    }
     double before = 0;  // the end of the first ones
     for (std::size_t r = 0; r < row.ranks.size(); ++r) {
       const std::size_t ops = timeline.spans[r].size() / kSteps * kFirst;

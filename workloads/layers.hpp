@@ -84,9 +84,6 @@ Kernel optimizer_kernel(double parameters, const Precisions& precision);
 // composer/optim/decoupled_weight_decay.py): 22 passes over a moment, a gradient or a weight of 4 bytes.
 std::vector<Kernel> optimizer_kernels(double parameters, const ParallelPlan& plan);
 
-// Whether one rank holds the first and the last stage: without a pipeline, and where it bends back to where it began.
-bool ends_meet(const ParallelPlan& plan);
-
 // Whether the head's rank has a copy of the embedding, or is one: a pipeline's ends then sum its gradients.
 bool shares_embedding(const ModelSpec& model, const ParallelPlan& plan);
 

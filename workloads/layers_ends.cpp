@@ -1,6 +1,7 @@
 // The two ends of a model: the embedding, and the head with its final norm and loss. Recompute of whole layers leaves
 // them alone.
 #include "workloads/layer_parts.hpp"
+#include "workloads/plan_schedule.hpp"
 
 namespace stepsim {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "workloads/layer_parts.hpp"
-#include "workloads/schedule.hpp"
+#include "workloads/plan_schedule.hpp"
 
 namespace stepsim {
 namespace {
@@ -65,17 +65,6 @@ Block projection_block(const LayerShape& s) {
 }
 
 }  // namespace
-
-bool ends_meet(const ParallelPlan& plan) {
-  if (plan.parallel.pipeline == 1) return true;
-  if (plan.passes) {
-    const auto holds = [](const std::vector<int>& stages, int stage) { return std::find(stages.begin(), stages.end(), stage) != stages.end(); };
-    return std::any_of(plan.passes->placement.begin(), plan.passes->placement.end(),
-                       [&](const std::vector<int>& stages) { return holds(stages, 0) && holds(stages, plan.passes->stages - 1); });
-  }
-  const ScheduleKind* schedule = find_schedule(plan.schedule);
-  return schedule != nullptr && schedule->fixed_chunks == 2;
-}
 
 bool shares_embedding(const ModelSpec& model, const ParallelPlan& plan) {
   return model.tied_embeddings || (plan.multi_token_prediction && model.prediction_layers > 0);

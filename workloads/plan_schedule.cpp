@@ -112,6 +112,17 @@ Schedule schedule_of(const ParallelPlan& plan, int microbatches) {
   return kind->make({plan.parallel.pipeline, chunks, microbatches});
 }
 
+bool ends_meet(const ParallelPlan& plan) {
+  if (plan.parallel.pipeline == 1) return true;
+  if (plan.passes) {
+    const auto holds = [](const std::vector<int>& stages, int stage) { return std::find(stages.begin(), stages.end(), stage) != stages.end(); };
+    return std::any_of(plan.passes->placement.begin(), plan.passes->placement.end(),
+                       [&](const std::vector<int>& stages) { return holds(stages, 0) && holds(stages, plan.passes->stages - 1); });
+  }
+  const ScheduleKind* schedule = find_schedule(plan.schedule);
+  return schedule != nullptr && schedule->fixed_chunks == 2;
+}
+
 int copies_of(const ParallelPlan& plan) {
   if (plan.passes) return directions_of(*plan.passes);
   const ScheduleKind* kind = find_schedule(plan.schedule);

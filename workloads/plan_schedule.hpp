@@ -43,6 +43,9 @@ Schedule schedule_of(const ParallelPlan& plan, int microbatches);
 // Copies of each stage's parameters in the pipeline: 2 where microbatches run in both directions.
 int copies_of(const ParallelPlan& plan);
 
+// Whether one rank holds the first and the last stage: without a pipeline, and where it bends back to where it began.
+bool ends_meet(const ParallelPlan& plan);
+
 bool has_pairs(const Schedule& schedule);
 
 }  // namespace stepsim

@@ -65,6 +65,8 @@ using NameMap = std::unordered_map<std::string, T, NameHash, std::equal_to<>>;  
 
 class ZonePlatform final : public Platform {
  public:
+  ZonePlatform() = default;
+  ZonePlatform(ZonePlatform&&) = default;  // not copied: zones point to their own routes
   const std::vector<std::string>& hosts() const override { return host_names; }
   const std::vector<PlatformLink>& links() const override { return all_links; }
   void append_route(HostId from, HostId to, std::vector<LinkId>& links) const override;

@@ -174,7 +174,7 @@ void SearchSpace::add_dimension(const SearchKey& key, Values values, InputCache&
     if (is_automatic(plan)) {
       throw InputError({{"--vary", 0, std::string(key.key), "automatic is not searched: nothing bounds it before it is made; run it by itself"}});
     }
-    if (!has_schedule(plan)) {
+    if (key.key == "plan.schedule" && !has_schedule(plan)) {
       throw InputError({{"--vary", 0, std::string(key.key), fmt::format("\"{}\" is no schedule; see stepsim list schedules", plan.schedule)}});
     }
     dimension.values.push_back(value);

@@ -82,6 +82,12 @@ printf 'name: small\nexperiment: gpt-3-175b-pipeline\nset: {cluster.nodes: 2, mo
 refused "a store collected into itself" "is the store itself" sweep small.yaml --collect small.sqlite --store ./small.sqlite
 refused "a sweep that the store has not" "it has small" results small.sqlite --sweep nosuch
 refused "a negative limit" "not in range 0 to" results small.sqlite --limit -1
+refused "a cap below what idles" "cluster.gpu.power.cap" run gpt-3-175b-pipeline --set cluster.gpu.power.cap=10W
+refused "more nodes than the platform has" "cluster.nodes: 257 nodes" run gpt-3-175b-pipeline --set cluster.nodes=257
+refused "a schedule that is none" "no schedule" search gpt-3-175b-pipeline --vary plan.schedule=1f1b,nope
+printf 'name: none\nexperiment: gpt-3-175b-pipeline\nproduct: {plan.parallel.pipeline: [3, 5]}\n' >none.yaml
+refused "a sweep of which nothing runs" "every point is refused" sweep none.yaml --store none.sqlite
+"$STEPSIM" sweep none.yaml --shard 1/2 >/dev/null 2>&1 || { echo "a shard of which nothing runs: exit $?"; ((++failures)); }
 refused "a folder for a store" "is a folder" results .
 mkdir a-folder
 refused "output is a folder" "a-folder" run deepseek-v3-1f1b --trace a-folder

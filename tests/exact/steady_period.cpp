@@ -87,4 +87,21 @@ TEST(SteadyPeriod, BesideAStepSimulatedHere) {
   EXPECT_EQ(found[0], period);
 }
 
+// A step that cannot end has no period; it says why itself.
+TEST(SteadyPeriod, DeadLinksAreNamedAsWithoutIt) {
+  Inputs in = shipped("gpt-3-175b-pipeline", {"model.layers=16", "plan.batch.global_sequences=16", "plan.clip_gradients=false"});
+  const auto& links = in.cluster.platform->links();
+  for (std::size_t l = 0; l < links.size(); ++l) {
+    if (links[l].name == "nic8_up") in.cluster.bandwidth[l] = BytesPerSecond(0);
+  }
+  Options options;
+  options.elasticities = false;
+  try {
+    (void)simulate(in, options);
+    FAIL() << "it ended";
+  } catch (const InputError& wrong) {
+    EXPECT_NE(std::string(wrong.what()).find("nic8_up"), std::string::npos) << wrong.what();
+  }
+}
+
 }  // namespace stepsim::steady_period_test

@@ -1,13 +1,11 @@
 // Summaries of a validation, what rows are taken to mean, and what elements are worth.
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include <algorithm>
+#include <fstream>
 #include <map>
 
 #include "sim/validate/validation.hpp"
-
 #include "tests/support/temp_file.hpp"
 
 namespace stepsim::validation_test {
@@ -118,6 +116,21 @@ TEST(Runs, RowsTwiceAndImpossibleTimesAreProblems) {
               problems.end())
         << time;
   }
+}
+
+// Megatron-Bridge's recipe for DeepSeek-V3: 61 layers on 16 stages are 4 each and 1. A row says whether it also predicts.
+TEST(Translation, DeepSeekV3InMegatronBridge) {
+  std::map<std::string, PublishedRun> runs;
+  for (const RunRow& row : read_runs(STEPSIM_SOURCE_DIR "/workloads/runs/published.csv").rows) runs[row.run.id] = row.run;
+  std::vector<int> stages(16, 4);
+  stages.back() = 1;
+  const Translation with = translate(runs.at("MB25.11-deepseek-v3-B200-FP8-MX-251"));
+  EXPECT_EQ(with.plan.stage_layers, stages);
+  EXPECT_TRUE(with.plan.multi_token_prediction);
+  EXPECT_EQ(with.model.prediction_layers, 1);
+  const Translation without = translate(runs.at("MB25.11-deepseek-v3-GB200-BF16-242"));
+  EXPECT_EQ(without.plan.stage_layers, stages);  // 4 pipeline ranks of 4 chunks
+  EXPECT_FALSE(without.plan.multi_token_prediction);
 }
 
 TEST(Translation, GpusAreWholeNodes) {
