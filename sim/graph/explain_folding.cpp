@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "sim/graph/fold.hpp"
 #include "sim/graph/refiner.hpp"
@@ -36,6 +37,31 @@ Lacking first_unmatched(Colored a, Colored b) {
   std::sort(b.begin(), b.end());
   return {without(a, b), without(b, a)};
 }
+
+// (colour and place) -> legs together, most of one, one such thing: what refinement looks at.
+class LegSums {
+ public:
+  void add(const Key& where, double legs, std::int32_t thing) {
+    auto [at, fresh] = sums_.try_emplace(where, 0.0, 0.0, thing);
+    auto& [sum, most, first] = at->second;
+    sum += legs;
+    most = std::max(most, legs);
+  }
+
+  Colored list() const {
+    Colored list;
+    for (const auto& [where, of] : sums_) {
+      const auto& [sum, most, thing] = of;
+      Key key = where;
+      key.insert(key.end(), {bits(sum), bits(most)});
+      list.push_back({std::move(key), thing});
+    }
+    return list;
+  }
+
+ private:
+  std::map<Key, std::tuple<double, double, std::int32_t>> sums_;
+};
 
 class Explainer {
  public:
@@ -149,18 +175,18 @@ class Explainer {
       return compare_ranks(ranks.a, ranks.b, "");
     }
     const auto loads = [&](const Group& group) {
-      Colored list;
+      LegSums sums;
       for (std::size_t p = 0; p < group.patterns.size(); ++p) {
         for (std::size_t q = 0; q < group.patterns[p].parts.size(); ++q) {
           const Part& part = group.patterns[p].parts[q];
           for (std::size_t d = 0; d <= part.detours.size(); ++d) {
             for (const Load& load : d == 0 ? part.loads : part.detours[d - 1].loads) {
-              list.push_back({{static_cast<std::uint64_t>(links_[round - 1][load.link]), bits(load.legs), p, q, d}, load.link});
+              sums.add({static_cast<std::uint64_t>(links_[round - 1][load.link]), p, q, d}, load.legs, load.link);
             }
           }
         }
       }
-      return list;
+      return sums.list();
     };
     const Lacking links = first_unmatched(loads(x), loads(y));
     if (links.b < 0 && links.a >= 0) return note(fmt::format("{}crosses also {}", what, graph_.links[links.a].name));
@@ -192,12 +218,11 @@ class Explainer {
       return compare_ranks(x.owner, y.owner, "");
     }
     const auto groups = [&](LinkId l) {
-      Colored list;
+      LegSums sums;
       for (const Use& use : refined_.uses(l)) {
-        list.push_back({{static_cast<std::uint64_t>(groups_[round][use.group]), static_cast<std::uint64_t>(use.place), bits(use.legs)},
-                        use.group});
+        sums.add({static_cast<std::uint64_t>(groups_[round][use.group]), static_cast<std::uint64_t>(use.place)}, use.load->legs, use.group);
       }
-      return list;
+      return sums.list();
     };
     const Lacking used = first_unmatched(groups(a), groups(b));
     if (used.b < 0 && used.a >= 0) return note(fmt::format("{}is crossed also by group \"{}\"", what, graph_.groups[used.a].name));

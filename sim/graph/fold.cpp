@@ -19,15 +19,17 @@ std::vector<std::int32_t> representatives(const Coloring& coloring) {
   return first;
 }
 
-std::vector<int> populations(const Coloring& coloring) {
+// How many real ones each colour has.
+template <class Thing>
+std::vector<int> populations(const Coloring& coloring, const std::vector<Thing>& things) {
   std::vector<int> counts(coloring.count, 0);
-  for (const std::int32_t c : coloring.color) ++counts[c];
+  for (std::size_t i = 0; i < things.size(); ++i) counts[coloring.color[i]] += things[i].count;
   return counts;
 }
 
 std::vector<Rank> quotient_ranks(const StepGraph& graph, const Refiner& refined) {
   const auto first = representatives(refined.ranks());
-  const auto counts = populations(refined.ranks());
+  const auto counts = populations(refined.ranks(), graph.ranks);
   std::vector<Rank> ranks;
   for (std::size_t c = 0; c < first.size(); ++c) {
     Rank rank = graph.ranks[first[c]];
@@ -42,7 +44,7 @@ std::vector<Rank> quotient_ranks(const StepGraph& graph, const Refiner& refined)
 
 std::vector<Group> quotient_groups(const StepGraph& graph, const Refiner& refined) {
   const auto first = representatives(refined.groups());
-  const auto counts = populations(refined.groups());
+  const auto counts = populations(refined.groups(), graph.groups);
   std::vector<Group> groups;
   for (std::size_t c = 0; c < first.size(); ++c) {
     Group group = graph.groups[first[c]];
@@ -105,7 +107,7 @@ Folding quotient(const StepGraph& graph) {
   out.groups = quotient_groups(graph, refined);
 
   const auto first = representatives(refined.links());
-  const auto counts = populations(refined.links());
+  const auto counts = populations(refined.links(), graph.links);
   std::vector<std::int32_t> new_id(first.size(), -1);
   for (std::size_t c = 0; c < first.size(); ++c) {
     if (refined.uses(first[c]).empty()) continue;
@@ -119,8 +121,8 @@ Folding quotient(const StepGraph& graph) {
     for (const Use& use : refined.uses(first[c])) {
       const Place& place = refined.place(use);
       auto& [sum, most] = legs[{folding.group_color[use.group], place.pattern, place.part, place.routing}];
-      sum += use.legs;
-      most = std::max(most, use.legs);
+      sum += use.load->legs;
+      most = std::max(most, static_cast<double>(most_of_one(*use.load)));
     }
     for (const auto& [where, of] : legs) {
       const auto [sum, most] = of;

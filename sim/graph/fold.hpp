@@ -19,14 +19,15 @@ namespace stepsim {
 
 struct Folding {
   StepGraph graph;                      // the quotient
-  std::vector<std::int32_t> rank_color;  // [real rank] -> rank of `graph`
+  std::vector<std::int32_t> rank_color;  // [rank of the graph that was folded] -> rank of `graph`
   std::vector<std::int32_t> group_color;
   std::vector<std::int32_t> link_color;  // -1: no transfer crosses the link; it is left out
   int rounds = 0;                       // of refinement
 };
 
-// The graph must be sound (problems_of is empty) and not yet folded (all counts 1). Changes at a time are part of what
-// a rank or link is, so that they split colours. A graph with jitter must not be folded: see folds().
+// The graph must be sound (problems_of is empty). It may stand for a larger one already, with counts: what comes out is
+// what the larger one would fold to. Changes at a time are part of what a rank or link is, so that they split colours. A
+// graph with jitter must not be folded: see folds().
 Folding fold(const StepGraph& graph);
 Folding fold(StepGraph&& graph);  // takes the programs and gives the rest's memory back
 
@@ -49,7 +50,7 @@ struct FoldingReasons {
   std::size_t ranks = 0, rank_kinds = 0, groups = 0, group_kinds = 0, links = 0, link_kinds = 0;  // links: those in use
   std::vector<RankKind> kinds;  // by program, then by first rank
 };
-// The graph as fold() wants it.
+// The graph as fold() wants it, with all counts 1.
 FoldingReasons explain_folding(const StepGraph& graph);
 
 }  // namespace stepsim

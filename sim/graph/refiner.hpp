@@ -69,43 +69,45 @@ struct Coloring {
   }
 };
 
-// Appends a sorted run-length list of (value..., how often), so that equal multisets append equal words. Mostly many
-// values are few different ones: those are counted as they come, and only they are sorted.
+// Values, each with a weight and a size: equal sums of weights and equal largest sizes of equal values append equal words.
+// Mostly many values are few different ones: those are summed as they come, and only they are sorted.
 template <std::size_t N>
 class Multiset {
  public:
-  void add(const std::array<std::uint64_t, N>& value) {
-    if (!counted_.empty() && same(counted_[last_].first, value)) {
-      ++counted_[last_].second;
-      return;
-    }
-    const std::size_t known = std::min(counted_.size(), kLookedThrough);
+  void add(const std::array<std::uint64_t, N>& value, std::uint64_t weight = 1, std::uint64_t size = 0) {
+    if (!summed_.empty() && same(summed_[last_].value, value)) return summed_[last_].add(weight, size);
+    const std::size_t known = std::min(summed_.size(), kLookedThrough);
     for (last_ = 0; last_ < known; ++last_) {
-      if (!same(counted_[last_].first, value)) continue;
-      ++counted_[last_].second;
-      return;
+      if (same(summed_[last_].value, value)) return summed_[last_].add(weight, size);
     }
-    last_ = counted_.size();
-    counted_.push_back({value, 1});
+    last_ = summed_.size();
+    summed_.push_back({value, weight, size});
   }
 
   // And is empty again.
   void append_to(Key& key) {
-    std::sort(counted_.begin(), counted_.end());
-    for (std::size_t i = 0; i < counted_.size();) {
-      std::uint64_t times = 0;
-      std::size_t j = i;
-      for (; j < counted_.size() && counted_[j].first == counted_[i].first; ++j) times += counted_[j].second;
-      for (const std::uint64_t word : counted_[i].first) key.push_back(word);
-      key.push_back(times);
-      i = j;
+    std::sort(summed_.begin(), summed_.end(), [](const Sum& a, const Sum& b) { return a.value < b.value; });
+    for (std::size_t i = 0; i < summed_.size();) {
+      Sum sum = summed_[i++];
+      for (; i < summed_.size() && summed_[i].value == sum.value; ++i) sum.add(summed_[i].weight, summed_[i].size);
+      key.insert(key.end(), sum.value.begin(), sum.value.end());
+      key.push_back(sum.weight);
+      key.push_back(sum.size);
     }
     key.push_back(~0ULL);
-    counted_.clear();
+    summed_.clear();
   }
 
  private:
   using Value = std::array<std::uint64_t, N>;
+  struct Sum {
+    Value value;
+    std::uint64_t weight, size;
+    void add(std::uint64_t more, std::uint64_t other) {
+      weight += more;
+      size = std::max(size, other);
+    }
+  };
   // Word by word: == calls memcmp, which takes longer than so few words do.
   static bool same(const Value& a, const Value& b) {
     for (std::size_t i = 0; i < N; ++i) {
@@ -115,7 +117,7 @@ class Multiset {
   }
 
   static constexpr std::size_t kLookedThrough = 8;
-  std::vector<std::pair<Value, std::uint64_t>> counted_;
+  std::vector<Sum> summed_;
   std::size_t last_ = 0;
 };
 
@@ -131,8 +133,15 @@ struct Place {
 };
 struct Use {
   std::int32_t group, place;  // place: see Refiner::place
-  double legs;
+  const Load* load;
 };
+
+// Of one group that the load's group stands for.
+inline std::uint64_t most_of_one(const Load& load) { return load.alone == 0 ? static_cast<std::uint64_t>(load.legs) : load.alone; }
+// What one group that `group` stands for puts on all links that the load's link stands for.
+inline std::uint64_t legs_of_one(const Load& load, const Group& group, const GraphLink& link) {
+  return static_cast<std::uint64_t>(load.legs) * static_cast<std::uint64_t>(link.count) / static_cast<std::uint64_t>(group.count);
+}
 
 class Refiner {
  public:
@@ -149,7 +158,7 @@ class Refiner {
     for_each_load([&](std::int32_t group, const Place& place, const std::vector<Load>& loads) {
       const auto [number, fresh] = numbers.try_emplace(place, static_cast<std::int32_t>(places_.size()));
       if (fresh) places_.push_back(place);
-      for (const Load& load : loads) uses_[next[load.link]++] = {group, number->second, load.legs};
+      for (const Load& load : loads) uses_[next[load.link]++] = {group, number->second, &load};
     });
 
     first_owned_.assign(graph.ranks.size() + 1, 0);
@@ -248,24 +257,31 @@ class Refiner {
   void rank_key(std::size_t r, Key& key) {
     key.push_back(ranks_.color[r]);
     for (const GroupId g : graph_.ranks[r].slots) key.push_back(g < 0 ? ~0ULL : groups_.color[g]);
-    for (const std::int32_t l : owned(r)) colors_.add({static_cast<std::uint64_t>(links_.color[l])});
+    const auto ranks = static_cast<std::uint64_t>(graph_.ranks[r].count);
+    for (const std::int32_t l : owned(r)) {
+      const GraphLink& link = graph_.links[l];
+      colors_.add({static_cast<std::uint64_t>(links_.color[l])}, link.owner < 0 ? 1 : static_cast<std::uint64_t>(link.count) / ranks);
+    }
     colors_.append_to(key);
   }
 
   void group_key(std::size_t g, Key& key) {
     const Group& group = graph_.groups[g];
     key.push_back(groups_.color[g]);
+    const auto alike = static_cast<std::uint64_t>(group.count);  // of its ranks each is in one of these groups
     for (const Endpoint& e : group.endpoints) {
-      pairs_.add({static_cast<std::uint64_t>(ranks_.color[e.rank]), static_cast<std::uint64_t>(e.slot)});
+      pairs_.add({static_cast<std::uint64_t>(ranks_.color[e.rank]), static_cast<std::uint64_t>(e.slot)},
+                 static_cast<std::uint64_t>(graph_.ranks[e.rank].count) / alike);
     }
     pairs_.append_to(key);
     for (const Pattern& pattern : group.patterns) {
       for (const Part& part : pattern.parts) {
         for_each_routing(part, [&](std::int32_t, const std::vector<Load>& loads) {
           for (const Load& load : loads) {
-            pairs_.add({static_cast<std::uint64_t>(links_.color[load.link]), bits(load.legs)});
+            colors_.add({static_cast<std::uint64_t>(links_.color[load.link])}, legs_of_one(load, group, graph_.links[load.link]),
+                        most_of_one(load));
           }
-          pairs_.append_to(key);
+          colors_.append_to(key);
         });
       }
     }
@@ -276,9 +292,10 @@ class Refiner {
     const RankId owner = graph_.links[l].owner;
     key.push_back(owner < 0 ? ~0ULL : ranks_.color[owner]);
     for (const Use& use : uses(l)) {
-      uses_here_.add({static_cast<std::uint64_t>(groups_.color[use.group]), static_cast<std::uint64_t>(use.place), bits(use.legs)});
+      pairs_.add({static_cast<std::uint64_t>(groups_.color[use.group]), static_cast<std::uint64_t>(use.place)},
+                 static_cast<std::uint64_t>(use.load->legs), most_of_one(*use.load));
     }
-    uses_here_.append_to(key);
+    pairs_.append_to(key);
   }
 
   const StepGraph& graph_;
@@ -291,7 +308,6 @@ class Refiner {
   // Multisets in the making.
   Multiset<1> colors_;
   Multiset<2> pairs_;
-  Multiset<3> uses_here_;
 };
 
 }  // namespace stepsim

@@ -160,6 +160,7 @@ TEST(Fold, RandomGraphsAgree) {
     RC_PRE(problems_of(full).empty());
     const Folding folding = fold(full);
     RC_LOG() << dump_text(full) << dump_text(folding.graph);
+    RC_ASSERT(fold(folding.graph).graph == folding.graph);  // it has no two of a kind
     const Timeline a = make_simgrid_engine()->run(full);
     const Timeline b = make_simgrid_engine()->run(folding.graph);
     for (std::size_t l = 0; l < a.link_bytes.size(); ++l) {
