@@ -50,6 +50,12 @@ std::vector<Digit> expert_digits(const Grid& grid, const ParallelPlan& plan) {
 
 }  // namespace
 
+std::vector<std::vector<RankId>> Grid::by_pipeline() const {
+  std::vector<std::vector<RankId>> ranks(static_cast<std::size_t>(pipeline));
+  for (int r = 0; r < world; ++r) ranks[static_cast<std::size_t>(place[r].pipeline)].push_back(r);
+  return ranks;
+}
+
 Grid make_grid(const ParallelPlan& plan, int world) {
   const Parallel& p = plan.parallel;
   Grid grid;

@@ -28,6 +28,9 @@ struct Grid {
 
   // Whether both grids agree on the pipeline digit of every rank.
   bool pipelines_agree = true;
+
+  // [pipeline rank] its ranks, in the order in which they stand; those of equal place send to each other.
+  std::vector<std::vector<RankId>> by_pipeline() const;
 };
 
 // `plan` must be resolved (data filled in) and its degrees must divide the world.

@@ -1,18 +1,14 @@
 #include "workloads/step.hpp"
 
 #include <algorithm>
-#include <functional>
 
-#include <fmt/format.h>
-
-#include "sim/base/errors.hpp"
-#include "sim/collective/rerouted.hpp"
 #include "workloads/check.hpp"
 #include "workloads/grid.hpp"
 #include "workloads/plan_schedule.hpp"
 #include "workloads/replicas.hpp"
 #include "workloads/stages.hpp"
 #include "workloads/step_experts.hpp"
+#include "workloads/step_groups.hpp"
 #include "workloads/step_parts.hpp"
 #include "workloads/step_schedule.hpp"
 
@@ -34,7 +30,6 @@ class StepBuilder {
   StepBuilder(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
               const ClusterSpec& planned_on)
       : cluster_(cluster),
-        routings_(clusters_of_routings(cluster)),
         planned_on_(planned_on),
         plan_(plan),
         detail_(detail),
@@ -71,9 +66,10 @@ class StepBuilder {
   Step build() {
     plan_times();
     make_programs();
-    copy_links();
-    make_ranks();
-    make_groups();
+    for (int r = 0; r < grid_.world; ++r) step_.pipeline_rank.push_back(grid_.place[r].pipeline);
+    const std::vector<SlotGroups> slots = slot_groups();
+    const std::vector<std::int32_t> programs = programs_of_ranks();
+    add_ranks_and_groups({cluster_, planned_on_, detail_, grid_, book_, experts_, channels_, slots, programs}, step_.graph);
     step_.graph.labels = book_.labels();
     add_facts();
     return std::move(step_);
@@ -207,170 +203,43 @@ class StepBuilder {
     return expert_tensor_key;
   }
 
-  void copy_links() {
-    const auto& links = cluster_.platform->links();
-    step_.graph.links.reserve(links.size());
-    for (std::size_t l = 0; l < links.size(); ++l) {
-      step_.graph.links.push_back({links[l].name, cluster_.bandwidth[l].value,
-                                   static_cast<std::int16_t>(cluster_.link_tier[l]), cluster_.link_owner[l], 1});
-    }
-    for (const auto& [link, changes] : cluster_.bandwidth_changes) step_.graph.links[link].capacity_changes = changes;
-    step_.graph.reroutings = cluster_.reroutings;
-    step_.graph.jitter = cluster_.jitter;
-    step_.graph.shared_ports = cluster_.shared_ports;
-    step_.graph.tiers = cluster_.tiers;
+  std::vector<std::int32_t> programs_of_ranks() const {
+    std::vector<std::int32_t> programs;
+    for (const Place& place : grid_.place) programs.push_back(program_of_[place.pipeline][experts_.kind_of(place.expert)]);
+    return programs;
   }
 
-  void make_ranks() {
-    step_.graph.ranks.reserve(static_cast<std::size_t>(grid_.world));
-    for (int r = 0; r < grid_.world; ++r) {
-      Rank rank;
-      rank.program = program_of_[grid_.place[r].pipeline][experts_.kind_of(grid_.place[r].expert)];
-      rank.speed = cluster_.speed[r];
-      const auto changes = cluster_.speed_changes.find(r);
-      if (changes != cluster_.speed_changes.end()) rank.speed_changes = changes->second;
-      rank.slots.assign(kFixedSlots + channels_.size(), -1);
-      rank.original = r;
-      step_.graph.ranks.push_back(std::move(rank));
-      step_.pipeline_rank.push_back(grid_.place[r].pipeline);
-    }
-  }
-
-  void make_groups() {
-    add_groups(kTensor, Dimension::tensor, groups_by(grid_, tensor_key));
-    add_groups(kContext, Dimension::context, groups_by(grid_, context_key));
-    add_groups(kExpert, Dimension::expert, groups_by(grid_, expert_key));
-    add_groups(kExpertTensor, Dimension::expert, groups_by(grid_, expert_tensor_key));
-    add_groups(kGatherDense, Dimension::gather, cut(dense_, context_.dense_shards, false));
-    add_groups(kGatherExpert, Dimension::gather, cut(expert_, context_.expert_shards, false));
-    add_groups(kReduceDense, Dimension::reduce, cut(dense_, context_.dense_shards, false));
-    add_groups(kReduceExpert, Dimension::reduce, cut(expert_, context_.expert_shards, false));
-    add_groups(kReplicaDense, Dimension::reduce, cut(dense_, context_.dense_shards, true));
-    add_groups(kReplicaExpert, Dimension::reduce, cut(expert_, context_.expert_shards, true));
-    add_groups(kTied, Dimension::reduce, ends_of_pipelines());
-    add_groups(kNorm, Dimension::reduce, norm_);
-    add_channels();
+  std::vector<SlotGroups> slot_groups() const {
+    std::vector<SlotGroups> slots;
+    const auto add = [&](Slot slot, Dimension dimension, const auto& lists) {
+      if (!book_.patterns(slot).empty()) slots.push_back({slot, dimension, lists()});
+    };
+    const auto by = [&](GroupKey key) { return [this, key] { return groups_by(grid_, key); }; };
+    const auto dense = [&](bool across) { return [this, across] { return cut(dense_, context_.dense_shards, across); }; };
+    const auto expert = [&](bool across) { return [this, across] { return cut(expert_, context_.expert_shards, across); }; };
+    add(kTensor, Dimension::tensor, by(tensor_key));
+    add(kContext, Dimension::context, by(context_key));
+    add(kExpert, Dimension::expert, by(expert_key));
+    add(kExpertTensor, Dimension::expert, by(expert_tensor_key));
+    add(kGatherDense, Dimension::gather, dense(false));
+    add(kGatherExpert, Dimension::gather, expert(false));
+    add(kReduceDense, Dimension::reduce, dense(false));
+    add(kReduceExpert, Dimension::reduce, expert(false));
+    add(kReplicaDense, Dimension::reduce, dense(true));
+    add(kReplicaExpert, Dimension::reduce, expert(true));
+    add(kTied, Dimension::reduce, [&] { return ends_of_pipelines(); });
+    add(kNorm, Dimension::reduce, [&] { return norm_; });
+    return slots;
   }
 
   // For each place in line the ranks that hold the first and the last stage.
   RankLists ends_of_pipelines() const {
-    const Schedule::Place first = step_.schedule.place_of(0, 0),
-                          last = step_.schedule.place_of(step_.schedule.stages - 1, 0);
+    const int first = step_.schedule.place_of(0, 0).rank, last = step_.schedule.place_of(step_.schedule.stages - 1, 0).rank;
+    if (first == last) return {};
+    const RankLists holders = grid_.by_pipeline();
     RankLists ends;
-    if (first.rank == last.rank) return ends;
-    for (int r = 0; r < grid_.world; ++r) {
-      if (grid_.place[r].pipeline == first.rank) ends.push_back({r});
-    }
-    std::size_t place = 0;
-    for (int r = 0; r < grid_.world; ++r) {
-      if (grid_.place[r].pipeline == last.rank) ends[place++].push_back(r);
-    }
+    for (std::size_t i = 0; i < holders[first].size(); ++i) ends.push_back({holders[first][i], holders[last][i]});
     return ends;
-  }
-
-  // Only for slots that some program calls.
-  void add_groups(std::int16_t slot, Dimension dimension, const RankLists& lists) {
-    if (book_.patterns(slot).empty()) return;
-    for (const auto& members : lists) {
-      if (members.size() < 2) continue;
-      Group group;
-      group.name = fmt::format("{} {}-{}", to_text(dimension), members.front(), members.back());
-      group.dimension = dimension;
-      group.size = static_cast<int>(members.size());
-      make_patterns(group, slot, members);
-      add(std::move(group), slot, members);
-    }
-  }
-
-  // The gradients' norm is one number: nothing but latency. Its closed form, its four bytes on no link, keeps ranks
-  // alike that a tree over all of them would set apart. Where links are down or change it has its messages, which can
-  // be stuck.
-  Pattern make_norm_pattern(const std::vector<RankId>& members, const PatternKey& key, double payload) const {
-    const bool as_built = routings_.size() == 1 && cluster_.avoided.empty() && cluster_.bandwidth_changes.empty() &&
-                          std::none_of(cluster_.bandwidth.begin(), cluster_.bandwidth.end(),
-                                       [](BytesPerSecond bandwidth) { return bandwidth.value <= 0; });
-    if (detail_ == Detail::aggregate && as_built) {
-      if (auto delay = make_delay(cluster_, members, key.operation, key.algorithm, payload)) return *delay;
-    }
-    return make_rerouted_pattern(routings_, members, key.operation, key.algorithm, {}, detail_, payload);
-  }
-
-  // Those that the group calls; others stay empty. Keys that come to the same share one. "auto" looks at the cluster as
-  // it is meant to be: a link that is slow today changes no algorithm.
-  void make_patterns(Group& group, std::int16_t slot, const std::vector<RankId>& members) {
-    const std::vector<bool> used = called_patterns(step_.graph.ranks[members[0]].program, slot);
-    std::map<PatternKey, std::size_t> made;
-    for (PatternKey key : book_.patterns(slot)) {
-      if (!used[group.patterns.size()]) {
-        group.patterns.push_back({std::string(to_text(key.operation)), key.algorithm, {}});
-        continue;
-      }
-      const double payload = key.payload > 0 ? key.payload : kLargePayload;
-      const TokenRouting routing = key.routed ? experts_.routing(key, shape_of(cluster_, members)) : TokenRouting{};
-      if (key.algorithm == "auto") {
-        key.algorithm = choose_algorithm(planned_on_, members, key.operation, routing, payload).name;
-        if (detail_ != Detail::flow && !depends_on_payload(key.operation, key.algorithm)) key.payload = 0;
-      }
-      const auto [it, fresh] = made.try_emplace(key, group.patterns.size());
-      if (!fresh) {
-        group.patterns.push_back(group.patterns[it->second]);
-      } else if (slot == kNorm) {
-        group.patterns.push_back(make_norm_pattern(members, key, payload));
-      } else {
-        group.patterns.push_back(
-            make_rerouted_pattern(routings_, members, key.operation, key.algorithm, routing, detail_, payload));
-      }
-    }
-    for (const Pattern& pattern : group.patterns) parts_ += pattern.parts.size();
-    if (detail_ == Detail::flow && parts_ > kMostMessages) {
-      throw InputError({{"", 0, "--detail",
-                         fmt::format("flow makes more than {} messages of this step; use aggregate, or a "
-                                     "smaller cluster",
-                                     kMostMessages)}});
-    }
-  }
-
-  const std::vector<bool>& called_patterns(std::int32_t program, std::int16_t slot) {
-    auto [it, fresh] = called_.try_emplace({program, slot}, book_.patterns(slot).size(), false);
-    if (!fresh) return it->second;
-    for (const OpSpec& op : step_.graph.programs[program].ops.specs()) {
-      if (op.kind == OpKind::transfer && op.slot == slot) it->second[static_cast<std::size_t>(op.pattern)] = true;
-    }
-    return it->second;
-  }
-
-  void add_channels() {
-    std::vector<std::vector<RankId>> holders(
-        grid_.pipeline);  // [pipeline rank] its ranks, those of equal place in line
-    for (int r = 0; r < grid_.world; ++r) holders[grid_.place[r].pipeline].push_back(r);
-    step_.graph.groups.reserve(step_.graph.groups.size() + channels_.size() * holders[0].size());
-    std::map<std::pair<int, int>, std::size_t> known;  // between two pipeline ranks: the first group of such messages
-    for (std::size_t c = 0; c < channels_.size(); ++c) {
-      const Channel& ch = channels_[c];
-      const auto [first, fresh] = known.try_emplace({ch.from_rank, ch.to_rank}, step_.graph.groups.size());
-      for (std::size_t i = 0; i < holders[ch.from_rank].size(); ++i) {
-        const std::vector<RankId> pair = {holders[ch.from_rank][i], holders[ch.to_rank][i]};
-        Group group;
-        group.name = fmt::format("pipeline {}>{}", pair[0], pair[1]);
-        group.dimension = Dimension::pipeline;
-        group.size = 2;
-        if (fresh) {
-          group.patterns.push_back(make_rerouted_pattern(routings_, pair, Operation::point_to_point, "direct", {}, detail_));
-        } else {
-          group.patterns = step_.graph.groups[first->second + i].patterns;
-        }
-        add(std::move(group), static_cast<std::int16_t>(kFixedSlots + c), pair);
-      }
-    }
-  }
-
-  void add(Group&& group, std::int16_t slot, const std::vector<RankId>& members) {
-    const auto id = static_cast<GroupId>(step_.graph.groups.size());
-    for (const RankId r : members) {
-      group.endpoints.push_back({r, slot});
-      step_.graph.ranks[r].slots[slot] = id;
-    }
-    step_.graph.groups.push_back(std::move(group));
   }
 
   void add_facts() {
@@ -452,7 +321,6 @@ class StepBuilder {
   }
 
   const ClusterSpec& cluster_;
-  const std::vector<ClusterSpec> routings_;
   const ClusterSpec& planned_on_;
   const ParallelPlan& plan_;
   Detail detail_;
@@ -463,9 +331,6 @@ class StepBuilder {
   BlockList blocks_;  // as if all experts were alike: what plans are made with
   std::vector<Channel> channels_;
   StepContext context_;
-  static constexpr std::size_t kMostMessages = 1 << 22;  // of detail flow, in all groups: some gigabytes
-  std::map<std::pair<std::int32_t, std::int16_t>, std::vector<bool>> called_;  // [program, slot][pattern]
-  std::size_t parts_ = 0;
   std::vector<std::vector<std::int32_t>> program_of_;  // [pipeline rank][kind of place in an expert group]
   RankLists norm_;                                     // ranks that hold the parts of one gradient's norm
   RankLists dense_, expert_;                           // ranks that hold the same dense parameters, the same experts

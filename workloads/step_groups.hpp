@@ -1,0 +1,39 @@
+// Inside make_step: ranks, links and groups of the step's graph, and what the groups' calls put on the wires.
+#pragma once
+
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/collective/algorithm.hpp"
+#include "sim/graph/step_graph.hpp"
+#include "workloads/grid.hpp"
+#include "workloads/replicas.hpp"
+#include "workloads/step_experts.hpp"
+#include "workloads/step_parts.hpp"
+
+namespace stepsim {
+
+// Lists of ranks: each is a group that calls by the slot.
+struct SlotGroups {
+  Slot slot;
+  Dimension dimension;
+  RankLists lists;
+};
+
+struct GroupInputs {
+  const ClusterSpec& cluster;
+  const ClusterSpec& planned_on;  // "auto" algorithms are chosen on it
+  Detail detail;
+  const Grid& grid;
+  const Book& book;
+  ExpertPlaces& experts;
+  const std::vector<Channel>& channels;
+  const std::vector<SlotGroups>& slots;
+  const std::vector<std::int32_t>& program;  // [rank]
+};
+
+// Adds all but programs and labels; the graph must have its programs. Only slots that some program calls have groups.
+// Throws InputError when detail flow makes too many messages.
+void add_ranks_and_groups(const GroupInputs& inputs, StepGraph& graph);
+
+}  // namespace stepsim
