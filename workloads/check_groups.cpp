@@ -91,7 +91,10 @@ void check_zero(Check& check) {
   const std::int64_t carved = std::int64_t{p.expert} * p.expert_tensor * p.pipeline;
   const bool experts = check.model.experts.count > 0 && check.world % carved == 0;
   const std::int64_t of_expert = experts ? check.world / carved : 1;  // ranks that hold the same experts
-  const auto allowed = [&](std::int64_t v) { return replicas % v == 0 && of_expert % std::min(v, of_expert) == 0; };
+  // Larger than what there is of the experts, the two ranks of a bidirectional pipeline counted: all of them.
+  const auto allowed = [&](std::int64_t v) {
+    return replicas % v == 0 && (of_expert % v == 0 || v >= of_expert * copies_of(check.plan));
+  };
   if (allowed(p.zero_group)) return;
   const bool dense_fits = replicas % p.zero_group == 0;
   check.add("parallel.zero_group", fmt::format("{} does not divide the {} ranks that hold the same {}{}", p.zero_group,

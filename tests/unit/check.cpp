@@ -237,6 +237,14 @@ TEST(Check, Zero) {
   EXPECT_EQ(deepseek("deepseek-v3-zero3-flat",
                      {{"parallel.expert", "16"}, {"parallel.zero_group", "2"}, {"batch.global_sequences", "384"}}, 6),
             (Texts{"parallel.zero_group: 2 does not divide the 3 ranks that hold the same experts; nearest: 1, 3"}));
+  // 192 data ranks over 64: again 3, and in DualPipe the two ranks that hold a stage have 6, which 4 does not divide.
+  EXPECT_EQ(deepseek("deepseek-v3-dualpipe", {{"parallel.zero_group", "4"}, {"batch.global_sequences", "23040"}}, 384),
+            (Texts{"parallel.zero_group: 4 does not divide the 3 ranks that hold the same experts; nearest: 3, 6"}));
+  EXPECT_EQ(deepseek("deepseek-v3-dualpipe",
+                     {{"parallel.zero_group", "6"}, {"batch.global_sequences", "23040"}, {"collectives.all_gather", "auto"},
+                      {"collectives.reduce_scatter", "auto"}, {"collectives.all_reduce", "auto"}},
+                     384),
+            Texts{});
   EXPECT_EQ(dualpipe({{"parallel.zero", "3"}}), Texts{});
   EXPECT_EQ(
       llama({{"parallel.zero_group", "5"}}),
