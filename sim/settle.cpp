@@ -4,7 +4,7 @@
 
 #include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
-#include "sim/graph/fold.hpp"
+#include "sim/folded_step.hpp"
 #include "workloads/plan_schedule.hpp"
 
 namespace stepsim {
@@ -24,8 +24,7 @@ Inputs settle(Inputs inputs, const Options& options) {
     works.push_back([&, i] {
       simulate_here_next();
       const Inputs one = with(offers[i]);
-      StepGraph graph = make_step(one.model, one.cluster, one.plan, options.detail, &one.planned_on).graph;
-      times[i] = make_engine(options.engine)->run(folded(std::move(graph), options.fold)).end;
+      times[i] = make_engine(options.engine)->run(folded_step(one, options).graph).end;
     });
   }
   if (offers.size() > 1) run_in_children(works, options.jobs);

@@ -10,6 +10,7 @@
 
 #include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/folded_step.hpp"
 #include "sim/graph/fold.hpp"
 #include "sim/graph/repeat.hpp"
 #include "sim/memory_report.hpp"
@@ -120,8 +121,8 @@ bool grows_with_contention(const StepGraph& graph) {
 std::optional<Report> brief_report(const Inputs& inputs, const Options& options, double limit_s) {
   constexpr double kRounding = 1 - 1e-9;
   refuse_blind_detail(inputs, options);
-  Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &inputs.planned_on);
-  const StepGraph graph = folded(std::move(step.graph), options.fold);
+  const Step step = folded_step(inputs, options);
+  const StepGraph& graph = step.graph;
   if (std::isfinite(limit_s) && grows_with_contention(graph) && run(graph, "ideal").end * kRounding > limit_s) return std::nullopt;
   Report report;
   report.step_time_s = run(graph, options.engine).end;
@@ -199,8 +200,7 @@ std::vector<double> elasticities_at(const Inputs& inputs, const Options& options
       simulate_here_next();
       ClusterSpec faster = inputs.cluster;
       for (const std::string& resource : groups[i]) faster = with_faster(std::move(faster), resource, factor);
-      Step step = make_step(inputs.model, faster, inputs.plan, options.detail, &inputs.planned_on);
-      times[i] = make_engine(options.engine)->run(folded(std::move(step.graph), options.fold)).end;
+      times[i] = make_engine(options.engine)->run(folded_step(inputs, options, faster, inputs.planned_on).graph).end;
     });
   }
   run_in_children(works, options.jobs);
@@ -314,17 +314,14 @@ Simulation simulate(const Inputs& given, const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   refuse_blind_detail(given, options);
   const Inputs inputs = settle(given, options);  // what-if runs keep the passes, too
-  Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &inputs.planned_on);
   Simulation out;
-  if (options.explain_folding) out.folding = explained(step.graph);
-  const bool folds_exactly = folds(step.graph);
-  if (options.fold && folds_exactly) {
-    Folding folding = fold(std::move(step.graph));
-    out.graph = std::move(folding.graph);
-    out.rank_kind = std::move(folding.rank_color);
-  } else {
-    out.graph = std::move(step.graph);
+  if (options.explain_folding) {
+    out.folding = explained(make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &inputs.planned_on).graph);
   }
+  Step step = folded_step(inputs, options);
+  out.graph = std::move(step.graph);
+  const bool folds_exactly = folds(out.graph);
+  if (options.fold && folds_exactly) out.rank_kind = step.graph_rank;
   const double period = steady_period(inputs, options, out.graph);
   out.timeline = run(out.graph, options.engine);
   out.report = analyse(out.graph, out.timeline, names_of(inputs, options), facts_of(inputs, step, out.graph));

@@ -11,7 +11,7 @@
 
 #include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
-#include "sim/graph/fold.hpp"
+#include "sim/folded_step.hpp"
 #include "sim/settle.hpp"
 #include "workloads/check.hpp"
 
@@ -48,7 +48,7 @@ struct Ran {
 
 Ran run(const Inputs& inputs, const Options& options) {
   Ran ran;
-  ran.graph = folded(make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &inputs.planned_on).graph, options.fold);
+  ran.graph = folded_step(inputs, options).graph;
   ran.timeline = make_engine(options.engine)->run(ran.graph);
   return ran;
 }

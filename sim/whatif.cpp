@@ -6,7 +6,7 @@
 
 #include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
-#include "sim/graph/fold.hpp"
+#include "sim/folded_step.hpp"
 #include "sim/neighbours.hpp"
 #include "sim/settle.hpp"
 #include "workloads/check.hpp"
@@ -20,10 +20,10 @@ struct Measured {
 };
 
 Measured measure(const Inputs& inputs, const ClusterSpec& planned_on, const Options& options) {
-  Step step = make_step(inputs.model, inputs.cluster, inputs.plan, options.detail, &planned_on);
+  const Step step = folded_step(inputs, options, inputs.cluster, planned_on);
   double memory = 0;
   for (const MemoryUse& use : step.memory) memory = std::max(memory, use.total().value);
-  return {make_engine(options.engine)->run(folded(std::move(step.graph), options.fold)).end, memory};
+  return {make_engine(options.engine)->run(step.graph).end, memory};
 }
 
 std::vector<Alternative> faster_resources(const ClusterSpec& cluster) {

@@ -63,13 +63,14 @@ class StepBuilder {
     return std::move(step_.memory);
   }
 
-  Step build() {
+  Step build(Replicas replicas) {
     plan_times();
     make_programs();
     for (int r = 0; r < grid_.world; ++r) step_.pipeline_rank.push_back(grid_.place[r].pipeline);
     const std::vector<SlotGroups> slots = slot_groups();
     const std::vector<std::int32_t> programs = programs_of_ranks();
-    add_ranks_and_groups({cluster_, planned_on_, detail_, grid_, book_, experts_, channels_, slots, programs}, step_.graph);
+    step_.graph_rank = add_ranks_and_groups({cluster_, planned_on_, detail_, grid_, book_, experts_, channels_, slots, programs},
+                                            replicas, step_.graph);
     step_.graph.labels = book_.labels();
     add_facts();
     return std::move(step_);
@@ -254,7 +255,7 @@ class StepBuilder {
       for (std::size_t s = 0; s < program.ops.specs().size(); ++s) flops += program.ops.uses()[s] * program.ops.specs()[s].work.flops;
       of_program.push_back(flops);
     }
-    for (const Rank& rank : step_.graph.ranks) step_.hardware_flops += of_program[rank.program];
+    for (const Rank& rank : step_.graph.ranks) step_.hardware_flops += rank.count * of_program[rank.program];
     add_memories();
   }
 
@@ -349,8 +350,8 @@ std::vector<MemoryUse> plan_memory(const ModelSpec& model, const ClusterSpec& cl
 }
 
 Step make_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
-               const ClusterSpec* planned_on) {
-  return StepBuilder(model, cluster, plan, detail, planned_on == nullptr ? cluster : *planned_on).build();
+               const ClusterSpec* planned_on, Replicas replicas) {
+  return StepBuilder(model, cluster, plan, detail, planned_on == nullptr ? cluster : *planned_on).build(replicas);
 }
 
 }  // namespace stepsim

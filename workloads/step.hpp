@@ -19,8 +19,13 @@
 
 namespace stepsim {
 
+// Which ranks the graph has: all; or, of replicas that nothing can tell apart, one, where that is exact. It then stands for
+// all by its counts, and folds to what the graph of all ranks folds to (but for jitter and detail flow, which have all).
+enum class Replicas : std::uint8_t { all, one };
+
 struct Step {
-  StepGraph graph;  // of all ranks, not folded
+  StepGraph graph;
+  std::vector<RankId> graph_rank;  // [rank] the graph's rank that stands for it
   Schedule schedule;
   std::string schedule_origin;  // its name; of an automatic one, "automatic" or the name it could not improve on
   std::vector<PassPlan> offers;  // of an automatic one: this one and others nearly as fast, as planned
@@ -65,6 +70,6 @@ std::vector<MemoryUse> plan_memory(const ModelSpec& model, const ClusterSpec& cl
 // The order of kernels in overlapped pairs and the split of layers into stages are decided on `planned_on`: a what-if
 // (a faster wire) gives the cluster as it was, so that only times change. By default it is the cluster itself.
 Step make_step(const ModelSpec& model, const ClusterSpec& cluster, const ParallelPlan& plan, Detail detail,
-               const ClusterSpec* planned_on = nullptr);
+               const ClusterSpec* planned_on = nullptr, Replicas replicas = Replicas::all);
 
 }  // namespace stepsim

@@ -2,50 +2,89 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "sim/base/errors.hpp"
 #include "sim/collective/rerouted.hpp"
+#include "workloads/orbits.hpp"
 
 namespace stepsim {
 namespace {
 
 constexpr std::size_t kMostMessages = 1 << 22;  // of detail flow, in all groups: some gigabytes
 
+// The ranks that send messages to each other hold equal places.
+std::vector<Lists> kinds_of(const GroupInputs& in, const RankLists& lines) {
+  std::vector<Lists> kinds;
+  for (const SlotGroups& slot : in.slots) kinds.emplace_back(slot.lists, in.grid.world);
+  if (!in.channels.empty()) kinds.emplace_back(lines, in.grid.world);
+  return kinds;
+}
+
+// [place in line] the ranks of all stages there.
+RankLists lines_of(const Grid& grid) {
+  RankLists lines(static_cast<std::size_t>(grid.world / grid.pipeline));
+  for (const std::vector<RankId>& stage : grid.by_pipeline()) {
+    for (std::size_t i = 0; i < stage.size(); ++i) lines[i].push_back(stage[i]);
+  }
+  return lines;
+}
+
 class GroupBuilder {
  public:
-  GroupBuilder(const GroupInputs& inputs, StepGraph& graph)
-      : in_(inputs), graph_(graph), routings_(clusters_of_routings(inputs.cluster)) {}
+  // `kinds`: of the slots, in their order.
+  GroupBuilder(const GroupInputs& inputs, const std::vector<Lists>& kinds, const RankLists& lines, const Orbits& orbits, StepGraph& graph)
+      : in_(inputs), kinds_(kinds), lines_(lines), orbits_(orbits), graph_(graph), routings_(clusters_of_routings(inputs.cluster)) {}
 
-  void build() {
+  // False, and the graph is not to be used, where the traffic of a group tells apart what the orbits take for alike (a tree
+  // has a root).
+  bool build() {
     copy_links();
     make_ranks();
-    for (const SlotGroups& slot : in_.slots) add_groups(slot);
+    for (std::size_t kind = 0; kind < in_.slots.size(); ++kind) {
+      if (!add_groups(in_.slots[kind], kinds_[kind])) return false;
+    }
     add_channels();
+    return true;
+  }
+
+  std::vector<RankId> graph_ranks() const {
+    std::vector<RankId> of;
+    for (int r = 0; r < in_.grid.world; ++r) of.push_back(rank_of(r));
+    return of;
   }
 
  private:
+  RankId rank_of(RankId rank) const { return graph_rank_[orbits_.first(rank)]; }
+
   void copy_links() {
     const ClusterSpec& cluster = in_.cluster;
     const auto& links = cluster.platform->links();
-    graph_.links.reserve(links.size());
+    graph_link_.assign(links.size(), -1);
     for (std::size_t l = 0; l < links.size(); ++l) {
+      const auto link = static_cast<LinkId>(l);
+      if (orbits_.first_link(link) != link) continue;
+      graph_link_[l] = static_cast<LinkId>(graph_.links.size());
       graph_.links.push_back({links[l].name, cluster.bandwidth[l].value, static_cast<std::int16_t>(cluster.link_tier[l]),
-                              cluster.link_owner[l], 1});
+                              cluster.link_owner[l], orbits_.links_of_one(link)});
     }
-    for (const auto& [link, changes] : cluster.bandwidth_changes) graph_.links[link].capacity_changes = changes;
+    for (const auto& [link, changes] : cluster.bandwidth_changes) graph_.links[graph_link_[link]].capacity_changes = changes;
     graph_.reroutings = cluster.reroutings;
     graph_.jitter = cluster.jitter;
-    graph_.shared_ports = cluster.shared_ports;
     graph_.tiers = cluster.tiers;
   }
 
   void make_ranks() {
-    graph_.ranks.reserve(static_cast<std::size_t>(in_.grid.world));
+    graph_rank_.assign(static_cast<std::size_t>(in_.grid.world), -1);
+    graph_.ranks.reserve(static_cast<std::size_t>(in_.grid.world / orbits_.ranks_of_one()));
     for (int r = 0; r < in_.grid.world; ++r) {
+      if (orbits_.first(r) != r) continue;
+      graph_rank_[r] = static_cast<RankId>(graph_.ranks.size());
       Rank rank;
+      rank.count = orbits_.ranks_of_one();
       rank.program = in_.program[r];
       rank.speed = in_.cluster.speed[r];
       const auto changes = in_.cluster.speed_changes.find(r);
@@ -54,19 +93,90 @@ class GroupBuilder {
       rank.original = r;
       graph_.ranks.push_back(std::move(rank));
     }
+    for (GraphLink& link : graph_.links) {
+      if (link.owner >= 0) link.owner = rank_of(link.owner);
+    }
+    for (const SharedPort& port : in_.cluster.shared_ports) {
+      if (orbits_.first_link(port.link) == port.link) graph_.shared_ports.push_back({graph_link_[port.link], rank_of(port.rank)});
+    }
+    std::sort(graph_.shared_ports.begin(), graph_.shared_ports.end());
+    graph_.shared_ports.erase(std::unique(graph_.shared_ports.begin(), graph_.shared_ports.end()), graph_.shared_ports.end());
   }
 
-  void add_groups(const SlotGroups& slot) {
-    if (in_.book.patterns(slot.slot).empty()) return;
-    for (const auto& members : slot.lists) {
-      if (members.size() < 2) continue;
+  // The lists that turns make of one, itself first; and the turns that leave it as it is.
+  struct Orbit {
+    std::vector<int> lists;
+    std::vector<const Turn*> kept_by;
+  };
+  Orbit orbit_of(int list, const Lists& kind) const {
+    Orbit orbit{{list}, {}};
+    for (const Turn& turn : orbits_.turns()) {
+      const auto next = [&](int of) { return kind.of(turn.rank[kind.lists()[of][0]]); };
+      if (next(list) == list) {
+        orbit.kept_by.push_back(&turn);
+        continue;
+      }
+      const std::vector<int> before = orbit.lists;
+      for (const int first : before) {
+        for (int at = next(first); at != first; at = next(at)) orbit.lists.push_back(at);
+      }
+    }
+    return orbit;
+  }
+
+  bool add_groups(const SlotGroups& slot, const Lists& kind) {
+    std::vector<bool> done(slot.lists.size(), false);
+    for (std::size_t list = 0; list < slot.lists.size(); ++list) {
+      const auto& members = slot.lists[list];
+      if (members.size() < 2 || done[list]) continue;
+      const Orbit orbit = orbit_of(static_cast<int>(list), kind);
+      for (const int alike : orbit.lists) done[alike] = true;
       Group group;
+      group.count = static_cast<int>(orbit.lists.size());
       group.name = fmt::format("{} {}-{}", to_text(slot.dimension), members.front(), members.back());
       group.dimension = slot.dimension;
       group.size = static_cast<int>(members.size());
       make_patterns(group, slot.slot, members);
+      for (Pattern& pattern : group.patterns) {
+        if (!fold_loads(pattern, group.count, orbit.kept_by)) return false;
+      }
+      const auto id = static_cast<GroupId>(graph_.groups.size());
       add(std::move(group), slot.slot, members);
+      for (const int alike : orbit.lists) {
+        for (const RankId r : slot.lists[alike]) {
+          if (orbits_.first(r) == r) graph_.ranks[graph_rank_[r]].slots[slot.slot] = id;
+        }
+      }
     }
+    return true;
+  }
+
+  // From links of the platform to those of the graph, and to what all groups put on them that this one stands for. False
+  // where a turn that leaves the group as it is does not leave its traffic so.
+  bool fold_loads(Pattern& pattern, int groups, const std::vector<const Turn*>& kept_by) {
+    if (orbits_.turns().empty()) return true;
+    legs_.resize(graph_link_.size());
+    for (Part& part : pattern.parts) {
+      for (const Load& load : part.loads) legs_[load.link] = load.legs;
+      const bool kept = std::all_of(kept_by.begin(), kept_by.end(), [&](const Turn* turn) {
+        return std::all_of(part.loads.begin(), part.loads.end(), [&](const Load& load) { return legs_[turn->link[load.link]] == load.legs; });
+      });
+      for (const Load& load : part.loads) legs_[load.link] = 0;
+      if (!kept) return false;
+      std::map<LinkId, std::pair<double, double>> sums;  // and the most on one link
+      for (const Load& load : part.loads) {
+        auto& [sum, most] = sums[orbits_.first_link(load.link)];
+        sum += load.legs;
+        most = std::max(most, load.legs);
+      }
+      part.loads.clear();
+      for (const auto& [link, of] : sums) {
+        const auto [sum, most] = of;
+        const double legs = sum * groups / orbits_.links_of_one(link);
+        part.loads.push_back({graph_link_[link], legs, most == legs ? 0 : static_cast<std::uint32_t>(most)});
+      }
+    }
+    return true;
   }
 
   // The gradients' norm is one number: nothing but latency. Its closed form, its four bytes on no link, keeps ranks
@@ -128,46 +238,76 @@ class GroupBuilder {
   }
 
   void add_channels() {
-    const RankLists holders = in_.grid.by_pipeline();
-    graph_.groups.reserve(graph_.groups.size() + in_.channels.size() * holders[0].size());
+    const std::size_t of_one = lines_.size() / static_cast<std::size_t>(orbits_.ranks_of_one());
+    graph_.groups.reserve(graph_.groups.size() + in_.channels.size() * of_one);
     std::map<std::pair<int, int>, std::size_t> known;  // between two pipeline ranks: the first group of such messages
     for (std::size_t c = 0; c < in_.channels.size(); ++c) {
       const Channel& ch = in_.channels[c];
       const auto [first, fresh] = known.try_emplace({ch.from_rank, ch.to_rank}, graph_.groups.size());
-      for (std::size_t i = 0; i < holders[ch.from_rank].size(); ++i) {
-        const std::vector<RankId> pair = {holders[ch.from_rank][i], holders[ch.to_rank][i]};
+      std::size_t same = first->second;
+      for (const std::vector<RankId>& line : lines_) {
+        const std::vector<RankId> pair = {line[ch.from_rank], line[ch.to_rank]};
+        if (orbits_.first(pair[0]) != pair[0]) continue;
         Group group;
         group.name = fmt::format("pipeline {}>{}", pair[0], pair[1]);
         group.dimension = Dimension::pipeline;
         group.size = 2;
+        group.count = orbits_.ranks_of_one();
         if (fresh) {
           group.patterns.push_back(make_rerouted_pattern(routings_, pair, Operation::point_to_point, "direct", {}, in_.detail));
+          fold_loads(group.patterns[0], group.count, {});
         } else {
-          group.patterns = graph_.groups[first->second + i].patterns;
+          group.patterns = graph_.groups[same++].patterns;
         }
-        add(std::move(group), static_cast<std::int16_t>(kFixedSlots + c), pair);
+        const auto slot = static_cast<std::int16_t>(kFixedSlots + c);
+        const auto id = static_cast<GroupId>(graph_.groups.size());
+        add(std::move(group), slot, pair);
+        for (const RankId r : pair) graph_.ranks[graph_rank_[r]].slots[slot] = id;
       }
     }
   }
 
   void add(Group&& group, std::int16_t slot, const std::vector<RankId>& members) {
-    const auto id = static_cast<GroupId>(graph_.groups.size());
-    for (const RankId r : members) {
-      group.endpoints.push_back({r, slot});
-      graph_.ranks[r].slots[slot] = id;
+    for (const RankId r : members) group.endpoints.push_back({rank_of(r), slot});
+    if (!orbits_.turns().empty()) {
+      std::sort(group.endpoints.begin(), group.endpoints.end());
+      group.endpoints.erase(std::unique(group.endpoints.begin(), group.endpoints.end()), group.endpoints.end());
     }
     graph_.groups.push_back(std::move(group));
   }
 
   const GroupInputs& in_;
+  const std::vector<Lists>& kinds_;
+  const RankLists& lines_;
+  const Orbits& orbits_;
   StepGraph& graph_;
   const std::vector<ClusterSpec> routings_;
   std::map<std::pair<std::int32_t, std::int16_t>, std::vector<bool>> called_;  // [program, slot][pattern]
   std::size_t parts_ = 0;
+  std::vector<RankId> graph_rank_;  // [first rank]
+  std::vector<LinkId> graph_link_;  // [first link]
+  std::vector<double> legs_;        // [link] of the part that is looked at
 };
 
 }  // namespace
 
-void add_ranks_and_groups(const GroupInputs& inputs, StepGraph& graph) { GroupBuilder(inputs, graph).build(); }
+std::vector<RankId> add_ranks_and_groups(const GroupInputs& inputs, Replicas replicas, StepGraph& graph) {
+  const RankLists lines = lines_of(inputs.grid);
+  const std::vector<Lists> kinds = kinds_of(inputs, lines);
+  const auto build = [&](const Orbits& orbits) -> std::optional<std::vector<RankId>> {
+    GroupBuilder builder(inputs, kinds, lines, orbits, graph);
+    return builder.build() ? std::optional(builder.graph_ranks()) : std::nullopt;
+  };
+  // A message of detail flow has a part of its own, which nothing else is like.
+  if (replicas == Replicas::one && inputs.detail != Detail::flow) {
+    const Orbits orbits(inputs.cluster, inputs.grid, inputs.program, kinds);
+    if (auto ranks = build(orbits)) return *ranks;
+    graph.ranks.clear();
+    graph.groups.clear();
+    graph.links.clear();
+    graph.shared_ports.clear();
+  }
+  return *build(Orbits(inputs.cluster));
+}
 
 }  // namespace stepsim

@@ -8,6 +8,7 @@
 #include "sim/graph/step_graph.hpp"
 #include "workloads/grid.hpp"
 #include "workloads/replicas.hpp"
+#include "workloads/step.hpp"
 #include "workloads/step_experts.hpp"
 #include "workloads/step_parts.hpp"
 
@@ -32,8 +33,9 @@ struct GroupInputs {
   const std::vector<std::int32_t>& program;  // [rank]
 };
 
-// Adds all but programs and labels; the graph must have its programs. Only slots that some program calls have groups.
-// Throws InputError when detail flow makes too many messages.
-void add_ranks_and_groups(const GroupInputs& inputs, StepGraph& graph);
+// Adds all but programs and labels; the graph must have its programs. With Replicas::one replicas that nothing can tell
+// apart are left out where that is exact. Returns [rank] its rank in the graph. Throws InputError when detail flow makes
+// too many messages.
+std::vector<RankId> add_ranks_and_groups(const GroupInputs& inputs, Replicas replicas, StepGraph& graph);
 
 }  // namespace stepsim

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,10 @@ class Platform {
   // Where every route is one link of the sender and one of the receiver: both of each host, to the centre and from it.
   using StarLinks = std::vector<std::pair<LinkId, LinkId>>;
   virtual std::optional<StarLinks> star() const { return std::nullopt; }
+  // Moves host h to host to[h], one to one (-1: left out), and with it all routes between such hosts. If those are routes
+  // of the platform again, but for which links they cross: [link] where it goes, -1 for links that none of them crosses.
+  // Nothing if they are not, or if that would take long to know. Bandwidths and latencies are not looked at.
+  virtual std::optional<std::vector<LinkId>> links_moved(std::span<const HostId> /*to*/) const { return std::nullopt; }
 };
 
 // Reads the file. Throws InputError with every problem found: no such file, not XML, elements and attributes that it

@@ -9,7 +9,7 @@
 
 #include "sim/engine/child.hpp"
 #include "sim/engine/engine.hpp"
-#include "sim/graph/fold.hpp"
+#include "sim/folded_step.hpp"
 #include "sim/report/report.hpp"
 #include "workloads/step.hpp"
 
@@ -44,12 +44,11 @@ StepParts parts_of(const StepGraph& graph, const Timeline& timeline) {
 }
 
 void simulate_into(Slot& slot, const Inputs& in) {
-  Step step = make_step(in.model, in.cluster, in.plan, Detail::aggregate);
-  const StepGraph graph = folded(std::move(step.graph), true);
-  const Timeline timeline = make_engine("simgrid")->run(graph);
+  const Step step = folded_step(in, Options{}, in.cluster, in.cluster);
+  const Timeline timeline = make_engine("simgrid")->run(step.graph);
   slot.step_s = timeline.end;
   for (const MemoryUse& use : step.memory) slot.memory_gb = std::max(slot.memory_gb, use.total().value / 1e9);
-  slot.parts = parts_of(graph, timeline);
+  slot.parts = parts_of(step.graph, timeline);
 }
 
 void work(SharedArray<Slot>& slots, std::atomic<std::size_t>& next, std::size_t count,
