@@ -70,6 +70,10 @@ Orbits::Orbits(const ClusterSpec& cluster)
 
 Orbits::Orbits(const ClusterSpec& cluster, const Grid& grid, const std::vector<std::int32_t>& program, const std::vector<Lists>& kinds)
     : Orbits(cluster) {
+  const std::vector<bool> within = links_within_reach(cluster);
+  for (std::size_t l = 0; l < within.size(); ++l) {
+    if (!within[l]) first_link_[l] = -1;
+  }
   if (grid.data == 1) return;
   const int stride = data_stride(grid);
   const auto turn = [&](int step, int length) -> std::optional<Turn> {
@@ -118,6 +122,7 @@ void Orbits::find_first_ranks() {
 }
 
 void Orbits::find_first_links() {
+  std::iota(first_link_.begin(), first_link_.end(), 0);
   const auto root = [&](LinkId link) {
     while (first_link_[static_cast<std::size_t>(link)] != link) {
       LinkId& parent = first_link_[static_cast<std::size_t>(link)];

@@ -36,15 +36,15 @@ class Lists {
 
 class Orbits {
  public:
-  // Every rank by itself.
+  // Every rank and link by itself.
   explicit Orbits(const ClusterSpec& cluster);
-  // What turns of the data degree make alike. A rank is in at most one list of a kind.
+  // Without links that the ranks cannot reach; what turns of the data degree make alike. A rank is in at most one list of a kind.
   Orbits(const ClusterSpec& cluster, const Grid& grid, const std::vector<std::int32_t>& program, const std::vector<Lists>& kinds);
 
   const std::vector<Turn>& turns() const { return turns_; }
   int ranks_of_one() const { return size_; }                                                // all orbits of ranks are of one size
   RankId first(RankId rank) const { return first_[static_cast<std::size_t>(rank)]; }        // of its orbit
-  LinkId first_link(LinkId link) const { return first_link_[static_cast<std::size_t>(link)]; }  // -1: no route crosses it
+  LinkId first_link(LinkId link) const { return first_link_[static_cast<std::size_t>(link)]; }  // -1: no route between ranks crosses it
   int links_of_one(LinkId link) const { return links_[static_cast<std::size_t>(link)]; }    // in its orbit; of first links
 
  private:

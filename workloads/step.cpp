@@ -67,9 +67,9 @@ class StepBuilder {
     plan_times();
     make_programs();
     for (int r = 0; r < grid_.world; ++r) step_.pipeline_rank.push_back(grid_.place[r].pipeline);
-    const std::vector<SlotGroups> slots = slot_groups();
+    const GroupKinds groups = group_kinds();
     const std::vector<std::int32_t> programs = programs_of_ranks();
-    step_.graph_rank = add_ranks_and_groups({cluster_, planned_on_, detail_, grid_, book_, experts_, channels_, slots, programs},
+    step_.graph_rank = add_ranks_and_groups({cluster_, planned_on_, detail_, grid_, book_, experts_, channels_, groups, programs},
                                             replicas, step_.graph);
     step_.graph.labels = book_.labels();
     add_facts();
@@ -210,27 +210,33 @@ class StepBuilder {
     return programs;
   }
 
-  std::vector<SlotGroups> slot_groups() const {
-    std::vector<SlotGroups> slots;
-    const auto add = [&](Slot slot, Dimension dimension, const auto& lists) {
-      if (!book_.patterns(slot).empty()) slots.push_back({slot, dimension, lists()});
+  // Only of slots that some program calls.
+  GroupKinds group_kinds() const {
+    GroupKinds kinds;
+    const auto add = [&](const auto& lists, std::initializer_list<std::pair<Slot, Dimension>> slots) {
+      bool made = false;
+      for (const auto& [slot, dimension] : slots) {
+        if (book_.patterns(slot).empty()) continue;
+        if (!made) kinds.lists.push_back(lists());
+        made = true;
+        kinds.slots.push_back({slot, dimension, kinds.lists.size() - 1});
+      }
     };
     const auto by = [&](GroupKey key) { return [this, key] { return groups_by(grid_, key); }; };
     const auto dense = [&](bool across) { return [this, across] { return cut(dense_, context_.dense_shards, across); }; };
     const auto expert = [&](bool across) { return [this, across] { return cut(expert_, context_.expert_shards, across); }; };
-    add(kTensor, Dimension::tensor, by(tensor_key));
-    add(kContext, Dimension::context, by(context_key));
-    add(kExpert, Dimension::expert, by(expert_key));
-    add(kExpertTensor, Dimension::expert, by(expert_tensor_key));
-    add(kGatherDense, Dimension::gather, dense(false));
-    add(kGatherExpert, Dimension::gather, expert(false));
-    add(kReduceDense, Dimension::reduce, dense(false));
-    add(kReduceExpert, Dimension::reduce, expert(false));
-    add(kReplicaDense, Dimension::reduce, dense(true));
-    add(kReplicaExpert, Dimension::reduce, expert(true));
-    add(kTied, Dimension::reduce, [&] { return ends_of_pipelines(); });
-    add(kNorm, Dimension::reduce, [&] { return norm_; });
-    return slots;
+    add(by(tensor_key), {{kTensor, Dimension::tensor}});
+    add(by(context_key), {{kContext, Dimension::context}});
+    add(by(expert_key), {{kExpert, Dimension::expert}});
+    add(by(expert_tensor_key), {{kExpertTensor, Dimension::expert}});
+    add(dense(false), {{kGatherDense, Dimension::gather}, {kReduceDense, Dimension::reduce}});
+    add(expert(false), {{kGatherExpert, Dimension::gather}, {kReduceExpert, Dimension::reduce}});
+    add(dense(true), {{kReplicaDense, Dimension::reduce}});
+    add(expert(true), {{kReplicaExpert, Dimension::reduce}});
+    add([&] { return ends_of_pipelines(); }, {{kTied, Dimension::reduce}});
+    add([&] { return norm_; }, {{kNorm, Dimension::reduce}});
+    std::sort(kinds.slots.begin(), kinds.slots.end(), [](const SlotGroups& a, const SlotGroups& b) { return a.slot < b.slot; });
+    return kinds;
   }
 
   // For each place in line the ranks that hold the first and the last stage.

@@ -19,7 +19,7 @@ constexpr std::size_t kMostMessages = 1 << 22;  // of detail flow, in all groups
 // The ranks that send messages to each other hold equal places.
 std::vector<Lists> kinds_of(const GroupInputs& in, const RankLists& lines) {
   std::vector<Lists> kinds;
-  for (const SlotGroups& slot : in.slots) kinds.emplace_back(slot.lists, in.grid.world);
+  for (const RankLists& lists : in.groups.lists) kinds.emplace_back(lists, in.grid.world);
   if (!in.channels.empty()) kinds.emplace_back(lines, in.grid.world);
   return kinds;
 }
@@ -35,7 +35,7 @@ RankLists lines_of(const Grid& grid) {
 
 class GroupBuilder {
  public:
-  // `kinds`: of the slots, in their order.
+  // `kinds`: as the inputs' lists; lines may follow.
   GroupBuilder(const GroupInputs& inputs, const std::vector<Lists>& kinds, const RankLists& lines, const Orbits& orbits, StepGraph& graph)
       : in_(inputs), kinds_(kinds), lines_(lines), orbits_(orbits), graph_(graph), routings_(clusters_of_routings(inputs.cluster)) {}
 
@@ -44,8 +44,8 @@ class GroupBuilder {
   bool build() {
     copy_links();
     make_ranks();
-    for (std::size_t kind = 0; kind < in_.slots.size(); ++kind) {
-      if (!add_groups(in_.slots[kind], kinds_[kind])) return false;
+    for (const SlotGroups& slot : in_.groups.slots) {
+      if (!add_groups(slot, kinds_[slot.kind])) return false;
     }
     add_channels();
     return true;
@@ -71,7 +71,9 @@ class GroupBuilder {
       graph_.links.push_back({links[l].name, cluster.bandwidth[l].value, static_cast<std::int16_t>(cluster.link_tier[l]),
                               cluster.link_owner[l], orbits_.links_of_one(link)});
     }
-    for (const auto& [link, changes] : cluster.bandwidth_changes) graph_.links[graph_link_[link]].capacity_changes = changes;
+    for (const auto& [link, changes] : cluster.bandwidth_changes) {
+      if (graph_link_[link] >= 0) graph_.links[graph_link_[link]].capacity_changes = changes;
+    }
     graph_.reroutings = cluster.reroutings;
     graph_.jitter = cluster.jitter;
     graph_.tiers = cluster.tiers;
@@ -125,9 +127,10 @@ class GroupBuilder {
   }
 
   bool add_groups(const SlotGroups& slot, const Lists& kind) {
-    std::vector<bool> done(slot.lists.size(), false);
-    for (std::size_t list = 0; list < slot.lists.size(); ++list) {
-      const auto& members = slot.lists[list];
+    const RankLists& lists = kind.lists();
+    std::vector<bool> done(lists.size(), false);
+    for (std::size_t list = 0; list < lists.size(); ++list) {
+      const auto& members = lists[list];
       if (members.size() < 2 || done[list]) continue;
       const Orbit orbit = orbit_of(static_cast<int>(list), kind);
       for (const int alike : orbit.lists) done[alike] = true;
@@ -143,7 +146,7 @@ class GroupBuilder {
       const auto id = static_cast<GroupId>(graph_.groups.size());
       add(std::move(group), slot.slot, members);
       for (const int alike : orbit.lists) {
-        for (const RankId r : slot.lists[alike]) {
+        for (const RankId r : lists[alike]) {
           if (orbits_.first(r) == r) graph_.ranks[graph_rank_[r]].slots[slot.slot] = id;
         }
       }
@@ -151,10 +154,20 @@ class GroupBuilder {
     return true;
   }
 
+  void renumber(std::vector<Load>& loads) const {
+    for (Load& load : loads) load.link = graph_link_[load.link];
+  }
+
   // From links of the platform to those of the graph, and to what all groups put on them that this one stands for. False
   // where a turn that leaves the group as it is does not leave its traffic so.
   bool fold_loads(Pattern& pattern, int groups, const std::vector<const Turn*>& kept_by) {
-    if (orbits_.turns().empty()) return true;
+    if (orbits_.turns().empty()) {
+      for (Part& part : pattern.parts) {
+        renumber(part.loads);
+        for (Detour& detour : part.detours) renumber(detour.loads);
+      }
+      return true;
+    }
     legs_.resize(graph_link_.size());
     for (Part& part : pattern.parts) {
       for (const Load& load : part.loads) legs_[load.link] = load.legs;

@@ -14,11 +14,15 @@
 
 namespace stepsim {
 
-// Lists of ranks: each is a group that calls by the slot.
+// Whose groups are the lists of one kind.
 struct SlotGroups {
   Slot slot;
   Dimension dimension;
-  RankLists lists;
+  std::size_t kind;
+};
+struct GroupKinds {
+  std::vector<RankLists> lists;  // [kind] each list of ranks is a group
+  std::vector<SlotGroups> slots;
 };
 
 struct GroupInputs {
@@ -29,7 +33,7 @@ struct GroupInputs {
   const Book& book;
   ExpertPlaces& experts;
   const std::vector<Channel>& channels;
-  const std::vector<SlotGroups>& slots;
+  const GroupKinds& groups;
   const std::vector<std::int32_t>& program;  // [rank]
 };
 

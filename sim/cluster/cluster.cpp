@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "sim/cluster/cluster_parts.hpp"
 #include "sim/cluster/uplinks.hpp"
@@ -116,10 +115,12 @@ ClusterSpec read_cluster(Reading& reading, const std::string& path, std::vector<
 }
 
 std::vector<bool> links_within_reach(const ClusterSpec& cluster) {
-  std::set<HostId> hosts(cluster.nvlink_hosts.begin(), cluster.nvlink_hosts.end());
-  hosts.insert(cluster.nic_hosts.begin(), cluster.nic_hosts.end());
+  std::vector<bool> taken(cluster.platform->hosts().size(), false);
+  for (const auto* hosts : {&cluster.nvlink_hosts, &cluster.nic_hosts}) {
+    for (const HostId host : *hosts) taken[static_cast<std::size_t>(host)] = true;
+  }
   std::vector<bool> within;
-  for (const PlatformLink& link : cluster.platform->links()) within.push_back(link.owner < 0 || hosts.contains(link.owner));
+  for (const PlatformLink& link : cluster.platform->links()) within.push_back(link.owner < 0 || taken[static_cast<std::size_t>(link.owner)]);
   return within;
 }
 

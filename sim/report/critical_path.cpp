@@ -147,17 +147,25 @@ class Sums {
 
   void close_part() {
     if (!open_) return;
-    path_.parts.push_back({.kind = std::string(part_.kind),
-                           .dimension = std::string(to_text(part_.dimension)),
-                           .wire = wire_text(graph_, part_.wire),
-                           .phase = std::string(to_text(part_.phase)),
-                           .rank = graph_.ranks.empty() ? 0 : graph_.ranks[part_rank_].original,
-                           .seconds = part_seconds_});
+    PathPart& part = path_.parts.emplace_back(words_of(part_));
+    part.rank = graph_.ranks.empty() ? 0 : graph_.ranks[part_rank_].original;
+    part.seconds = part_seconds_;
     open_ = false;
+  }
+
+  // A part that does this, without its rank and time.
+  const PathPart& words_of(const Doing& doing) {
+    const auto known = std::find_if(done_.begin(), done_.end(), [&](const auto& one) { return one.first == doing; });
+    if (known != done_.end()) return known->second;
+    Words& words = path_.words;
+    const PathPart part{words.number_of(doing.kind), words.number_of(to_text(doing.dimension)), words.number_of(wire_text(graph_, doing.wire)),
+                        words.number_of(to_text(doing.phase)), 0, 0};
+    return done_.emplace_back(doing, part).second;
   }
 
   const StepGraph& graph_;
   CriticalPath path_;
+  std::vector<std::pair<Doing, PathPart>> done_;
   std::map<std::string_view, double> by_kind_;
   std::array<double, static_cast<std::size_t>(Dimension::reduce) + 1> by_dimension_{};
   std::array<double, static_cast<std::size_t>(Phase::other) + 1> by_phase_{};

@@ -213,10 +213,10 @@ Json path_json(const CriticalPath& path) {
   Json parts = Json::array(), chains = Json::array();
   for (const PathChain& chain : path.chains) chains.push_back(chain_json(chain));
   for (const PathPart& part : path.parts) {
-    parts.push_back({{"kind", part.kind},
-                     {"dimension", part.dimension},
-                     {"wire", part.wire},
-                     {"phase", part.phase},
+    parts.push_back({{"kind", path.words[part.kind]},
+                     {"dimension", path.words[part.dimension]},
+                     {"wire", path.words[part.wire]},
+                     {"phase", path.words[part.phase]},
                      {"rank", part.rank},
                      {"seconds", part.seconds}});
   }

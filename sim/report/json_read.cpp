@@ -182,9 +182,8 @@ CriticalPath read_path(const Json& json) {
   path.by_layer = read_by_number(json.at("by_layer"), "layer");
   for (const Json& chain : json.at("chains")) path.chains.push_back(read_chain(chain));
   for (const Json& part : json.at("parts")) {
-    path.parts.push_back({part.at("kind").get<std::string>(), part.at("dimension").get<std::string>(),
-                          part.at("wire").get<std::string>(), part.at("phase").get<std::string>(),
-                          part.at("rank").get<int>(), number(part, "seconds")});
+    const auto word = [&](const char* key) { return path.words.number_of(part.at(key).get<std::string>()); };
+    path.parts.push_back({word("kind"), word("dimension"), word("wire"), word("phase"), part.at("rank").get<int>(), number(part, "seconds")});
   }
   return path;
 }

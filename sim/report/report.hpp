@@ -1,10 +1,12 @@
 // Timeline -> numbers. Report is plain data; text, JSON, CSV and HTML are written from it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -144,13 +146,27 @@ struct SpeedOfLight {
   double peak_memory_bytes = 0;
 };
 
-struct PathPart {
-  std::string kind;       // compute | transfer | delay | other (a gap, which no engine leaves)
-  std::string dimension;  // of a transfer, else "none"
+// A path has as many parts as the step has events, and few different texts: each is kept once.
+class Words {
+ public:
+  std::uint16_t number_of(std::string_view text) {
+    const auto known = std::find(texts_.begin(), texts_.end(), text);
+    if (known == texts_.end()) return texts_.emplace_back(text), static_cast<std::uint16_t>(texts_.size() - 1);
+    return static_cast<std::uint16_t>(known - texts_.begin());
+  }
+  const std::string& operator[](std::uint16_t number) const { return texts_[number]; }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+struct PathPart {  // texts: numbers in CriticalPath::words
+  std::uint16_t kind = 0;       // compute | transfer | delay | other (a gap, which no engine leaves)
+  std::uint16_t dimension = 0;  // of a transfer, else "none"
   // Of a transfer: "latency" while it pays its latency, then the wire that limits it when it has its links to itself, or
   // "formula" (a closed form names no link). "" for the others.
-  std::string wire;
-  std::string phase;
+  std::uint16_t wire = 0;
+  std::uint16_t phase = 0;
   int rank = 0;
   double seconds = 0;
 };
@@ -176,6 +192,7 @@ struct PathChain {
 };
 
 struct CriticalPath {
+  Words words;
   std::vector<PathPart> parts;  // from the first to the last event; seconds sum to the step time
   std::map<std::string, double> by_kind, by_dimension, by_wire, by_phase;
   std::map<int, double> by_rank, by_stage, by_layer;  // stage and layer of the op, -1: it has none

@@ -4,11 +4,12 @@
 #include "support/report_example.hpp"
 
 namespace stepsim::report_path_test {
-void expect_part(const PathPart& part, const std::string& kind, const std::string& dimension, const std::string& wire,
-                 int rank, double seconds) {
-  EXPECT_EQ(part.kind, kind);
-  EXPECT_EQ(part.dimension, dimension);
-  EXPECT_EQ(part.wire, wire);
+void expect_part(const CriticalPath& path, std::size_t number, const std::string& kind, const std::string& dimension,
+                 const std::string& wire, int rank, double seconds) {
+  const PathPart& part = path.parts[number];
+  EXPECT_EQ(path.words[part.kind], kind);
+  EXPECT_EQ(path.words[part.dimension], dimension);
+  EXPECT_EQ(path.words[part.wire], wire);
   EXPECT_EQ(part.rank, rank);
   EXPECT_DOUBLE_EQ(part.seconds, seconds);
 }
@@ -17,11 +18,11 @@ TEST(ReportPath, FollowsTheMemberThatCameLast) {
   const auto e = toy::two_ranks();
   const CriticalPath path = critical_path(e.graph, e.timeline);
   ASSERT_EQ(path.parts.size(), 5u);
-  expect_part(path.parts[0], "delay", "none", "", 1, 1);                 // [0,1]: the gather waited for it
-  expect_part(path.parts[1], "transfer", "gather", "infiniband", 1, 2);  // [1,3]
-  expect_part(path.parts[2], "compute", "none", "", 0, 3);               // [3,6]
-  expect_part(path.parts[3], "transfer", "pipeline", "nvlink", 0, 3);    // [6,9]
-  expect_part(path.parts[4], "compute", "none", "", 1, 3);               // [9,12]
+  expect_part(path, 0, "delay", "none", "", 1, 1);                 // [0,1]: the gather waited for it
+  expect_part(path, 1, "transfer", "gather", "infiniband", 1, 2);  // [1,3]
+  expect_part(path, 2, "compute", "none", "", 0, 3);               // [3,6]
+  expect_part(path, 3, "transfer", "pipeline", "nvlink", 0, 3);    // [6,9]
+  expect_part(path, 4, "compute", "none", "", 1, 3);               // [9,12]
   EXPECT_EQ(path.by_kind, (std::map<std::string, double>{{"compute", 6}, {"delay", 1}, {"transfer", 5}}));
   EXPECT_EQ(path.by_wire, (std::map<std::string, double>{{"infiniband", 2}, {"nvlink", 3}}));
   EXPECT_EQ(path.by_dimension, (std::map<std::string, double>{{"gather", 2}, {"none", 7}, {"pipeline", 3}}));
@@ -39,13 +40,14 @@ TEST(ReportPath, NamesWhatLimitsATransfer) {
   message.alpha = 1;
   const CriticalPath path = critical_path(e.graph, e.timeline);
   EXPECT_EQ(path.by_wire, (std::map<std::string, double>{{"infiniband", 2}, {"latency", 1}, {"nvlink", 2}}));
-  expect_part(path.parts[3], "transfer", "pipeline", "latency", 0, 1);
-  expect_part(path.parts[4], "transfer", "pipeline", "nvlink", 0, 2);
+  expect_part(path, 3, "transfer", "pipeline", "latency", 0, 1);
+  expect_part(path, 4, "transfer", "pipeline", "nvlink", 0, 2);
   message.alpha = 0;
   e.graph.groups[1].patterns[0].parts.push_back(toy::part({{1, 1}}, 1));  // 300 / 50 = 6 s, the other 3 s
   EXPECT_EQ(critical_path(e.graph, e.timeline).by_wire, (std::map<std::string, double>{{"infiniband", 5}}));
   e.graph.groups[1].patterns[0].parts = {toy::part({}, 0, 0, 0.01)};  // no link is named
-  EXPECT_EQ(critical_path(e.graph, e.timeline).parts[3].wire, "formula");
+  const CriticalPath closed = critical_path(e.graph, e.timeline);
+  EXPECT_EQ(closed.words[closed.parts[3].wire], "formula");
 }
 
 TEST(ReportPath, GroupsByStageAndLayerAndListsStretches) {
@@ -97,7 +99,7 @@ TEST(ReportPath, AGapIsShownAndNotHidden) {
   e.timeline.spans[1][4] = {10, 10, 12};  // starts a second after the message came
   const CriticalPath path = critical_path(e.graph, e.timeline);
   ASSERT_EQ(path.parts.size(), 6u);
-  expect_part(path.parts[4], "other", "none", "", 0, 1);
+  expect_part(path, 4, "other", "none", "", 0, 1);
   double sum = 0;
   for (const PathPart& part : path.parts) sum += part.seconds;
   EXPECT_DOUBLE_EQ(sum, 12);
