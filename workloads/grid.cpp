@@ -1,6 +1,5 @@
 #include "workloads/grid.hpp"
 
-#include <cassert>
 #include <cstdint>
 #include <unordered_map>
 
@@ -86,9 +85,7 @@ std::vector<std::vector<RankId>> groups_by(const Grid& grid, GroupKey key) {
   std::vector<std::vector<RankId>> groups;
   for (int r = 0; r < grid.world; ++r) {
     std::uint64_t number = 0;
-    const std::vector<int> digits = key(grid.place[r]);
-    assert(digits.size() * kBits <= 64);
-    for (const int digit : digits) number = number << kBits | static_cast<std::uint64_t>(digit);
+    for (const int digit : key(grid.place[r])) number = number << kBits | static_cast<std::uint64_t>(digit);
     const auto [it, fresh] = index.try_emplace(number, groups.size());
     if (fresh) groups.emplace_back();
     groups[it->second].push_back(r);
@@ -96,11 +93,19 @@ std::vector<std::vector<RankId>> groups_by(const Grid& grid, GroupKey key) {
   return groups;
 }
 
-std::vector<int> tensor_key(const Place& p) { return {p.pipeline, p.data, p.context}; }
-std::vector<int> context_key(const Place& p) { return {p.pipeline, p.data, p.tensor}; }
-std::vector<int> expert_key(const Place& p) { return {p.pipeline, p.expert_data, p.expert_tensor}; }
-std::vector<int> expert_tensor_key(const Place& p) { return {p.pipeline, p.expert_data, p.expert}; }
-std::vector<int> dense_replicas_key(const Place& p) { return {p.pipeline, p.tensor}; }
-std::vector<int> expert_replicas_key(const Place& p) { return {p.pipeline, p.expert, p.expert_tensor}; }
+std::vector<RankId> group_of_first(const Grid& grid, GroupKey key) {
+  std::vector<RankId> group;
+  for (int r = 0; r < grid.world; ++r) {
+    if (key(grid.place[r]) == key(grid.place[0])) group.push_back(r);
+  }
+  return group;
+}
+
+GroupDigits tensor_key(const Place& p) { return {p.pipeline, p.data, p.context}; }
+GroupDigits context_key(const Place& p) { return {p.pipeline, p.data, p.tensor}; }
+GroupDigits expert_key(const Place& p) { return {p.pipeline, p.expert_data, p.expert_tensor}; }
+GroupDigits expert_tensor_key(const Place& p) { return {p.pipeline, p.expert_data, p.expert}; }
+GroupDigits dense_replicas_key(const Place& p) { return {p.pipeline, p.tensor}; }
+GroupDigits expert_replicas_key(const Place& p) { return {p.pipeline, p.expert, p.expert_tensor}; }
 
 }  // namespace stepsim

@@ -5,6 +5,7 @@
 // ranks that the dense grid calls tensor, context and data (as Megatron does).
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "sim/graph/step_graph.hpp"
@@ -36,15 +37,17 @@ struct Grid {
 // `plan` must be resolved (data filled in) and its degrees must divide the world.
 Grid make_grid(const ParallelPlan& plan, int world);
 
-// Which digits tell groups apart: ranks that agree in all of these form a group.
-using GroupKey = std::vector<int> (*)(const Place&);
-std::vector<std::vector<RankId>> groups_by(const Grid& grid, GroupKey key);
+// Which digits tell groups apart, zeros after them: ranks that agree in all of these form a group.
+using GroupDigits = std::array<int, 3>;
+using GroupKey = GroupDigits (*)(const Place&);
+std::vector<std::vector<RankId>> groups_by(const Grid& grid, GroupKey key);  // in the order of their first ranks
+std::vector<RankId> group_of_first(const Grid& grid, GroupKey key);          // the one with rank 0
 
-std::vector<int> tensor_key(const Place&);
-std::vector<int> context_key(const Place&);
-std::vector<int> expert_key(const Place&);
-std::vector<int> expert_tensor_key(const Place&);
-std::vector<int> dense_replicas_key(const Place&);   // data x context: who holds the same dense parameters
-std::vector<int> expert_replicas_key(const Place&);  // expert_data: who holds the same experts
+GroupDigits tensor_key(const Place&);
+GroupDigits context_key(const Place&);
+GroupDigits expert_key(const Place&);
+GroupDigits expert_tensor_key(const Place&);
+GroupDigits dense_replicas_key(const Place&);   // data x context: who holds the same dense parameters
+GroupDigits expert_replicas_key(const Place&);  // expert_data: who holds the same experts
 
 }  // namespace stepsim

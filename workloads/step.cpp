@@ -21,8 +21,8 @@ namespace {
 RankLists norm_lists(const Grid& grid, const ParallelPlan& plan) {
   const Parallel& p = plan.parallel;
   if (p.zero > 0 || p.expert * p.expert_tensor > p.tensor)
-    return groups_by(grid, [](const Place&) { return std::vector<int>{}; });
-  return groups_by(grid, [](const Place& place) { return std::vector<int>{place.data, place.context}; });
+    return groups_by(grid, [](const Place&) { return GroupDigits{}; });
+  return groups_by(grid, [](const Place& place) { return GroupDigits{place.data, place.context}; });
 }
 
 class StepBuilder {
@@ -180,7 +180,7 @@ class StepBuilder {
           if (depends_on_payload(key.operation, key.algorithm)) key.payload = s.call->payload.value;
           auto [it, fresh] = patterns.try_emplace({s.call->group, key});
           if (fresh) {
-            it->second = make_pattern(planned_on_, groups_by(grid_, key_of(s.call->group))[0], key.operation,
+            it->second = make_pattern(planned_on_, group_of_first(grid_, key_of(s.call->group)), key.operation,
                                       key.algorithm, key.routed ? equal_routing(context_.model, plan_) : TokenRouting{},
                                       Detail::aggregate, s.call->payload.value);
           }
