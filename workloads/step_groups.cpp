@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,6 +60,11 @@ class GroupBuilder {
 
  private:
   RankId rank_of(RankId rank) const { return graph_rank_[orbits_.first(rank)]; }
+  LinkId graph_link(LinkId link) const {
+    const LinkId first = orbits_.first_link(link);
+    if (first < 0) throw std::logic_error("a route crosses a link that its ranks cannot reach: " + in_.cluster.platform->links()[link].name);
+    return graph_link_[first];
+  }
 
   void copy_links() {
     const ClusterSpec& cluster = in_.cluster;
@@ -155,7 +161,7 @@ class GroupBuilder {
   }
 
   void renumber(std::vector<Load>& loads) const {
-    for (Load& load : loads) load.link = graph_link_[load.link];
+    for (Load& load : loads) load.link = graph_link(load.link);
   }
 
   // From links of the platform to those of the graph, and to what all groups put on them that this one stands for. False
@@ -178,15 +184,15 @@ class GroupBuilder {
       if (!kept) return false;
       std::map<LinkId, std::pair<double, double>> sums;  // and the most on one link
       for (const Load& load : part.loads) {
-        auto& [sum, most] = sums[orbits_.first_link(load.link)];
+        auto& [sum, most] = sums[graph_link(load.link)];
         sum += load.legs;
         most = std::max(most, load.legs);
       }
       part.loads.clear();
       for (const auto& [link, of] : sums) {
         const auto [sum, most] = of;
-        const double legs = sum * groups / orbits_.links_of_one(link);
-        part.loads.push_back({graph_link_[link], legs, most == legs ? 0 : static_cast<std::uint32_t>(most)});
+        const double legs = sum * groups / graph_.links[link].count;
+        part.loads.push_back({link, legs, most == legs ? 0 : static_cast<std::uint32_t>(most)});
       }
     }
     return true;

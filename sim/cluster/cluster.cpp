@@ -43,24 +43,6 @@ void refuse_unshared_links(Fields& document, const ClusterSpec& cluster) {
   }
 }
 
-// Each rank to its neighbours in the node and to its peer on the next node: every port both ways. False when one lacks.
-bool have_routes(Fields& document, const ClusterSpec& cluster) {
-  for (RankId rank = 0; rank < cluster.ranks(); ++rank) {
-    const RankId first = cluster.node_of(rank) * cluster.gpus_per_node;
-    const RankId neighbour = first + (cluster.local_of(rank) + 1) % cluster.gpus_per_node;
-    const RankId peer = (rank + cluster.gpus_per_node) % cluster.ranks();
-    try {
-      (void)route_between(cluster, rank, neighbour);
-      (void)route_between(cluster, rank, peer);
-      (void)route_between(cluster, peer, rank);
-    } catch (const InputError& error) {
-      document.problem("hosts", error.problems().front().reason);
-      return false;
-    }
-  }
-  return true;
-}
-
 void read_platform_into(Reading& reading, const std::string& path, ClusterSpec& cluster) {
   try {
     cluster.platform = read_platform(path);
@@ -110,7 +92,11 @@ ClusterSpec read_cluster(Reading& reading, const std::string& path, std::vector<
   if (reading.problems.size() > before) return cluster;
 
   cluster.speed.assign(static_cast<std::size_t>(cluster.ranks()), 1.0);
-  if (have_routes(*document, cluster)) find_owners(cluster);
+  try {
+    find_owners(cluster);
+  } catch (const InputError& error) {  // two GPUs that the platform joins in no way
+    document->problem("hosts", error.problems().front().reason);
+  }
   return cluster;
 }
 

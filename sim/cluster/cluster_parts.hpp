@@ -8,7 +8,8 @@ namespace stepsim {
 // Fills nvlink_hosts and nic_hosts. Needs nodes, gpus_per_node and the platform.
 void read_hosts(Fields& document, ClusterSpec& cluster);
 
-// Fills link_owner and shared_ports. Needs all else, and routes between all GPUs.
+// Fills link_owner and shared_ports. Needs all else. Throws InputError where a GPU has no route to its neighbour in the node
+// or to and from its peer on the next node.
 void find_owners(ClusterSpec& cluster);
 
 // Fills tiers and link_tier.

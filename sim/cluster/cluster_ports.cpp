@@ -39,7 +39,10 @@ void add_first_links(const ClusterSpec& cluster, std::vector<SharedPort>& ports)
   std::vector<int> having(tiers, 0);
   std::vector<bool> seen, done;
   std::vector<LinkId> route;
-  for (RankId rank = 0; rank < cluster.ranks() && cluster.nodes > 1; ++rank) {
+  for (RankId rank = 0; rank < cluster.ranks(); ++rank) {
+    const RankId neighbour = rank - cluster.local_of(rank) + (cluster.local_of(rank) + 1) % cluster.gpus_per_node;
+    route_between(cluster, rank, neighbour, route);
+    if (cluster.nodes == 1) continue;
     const RankId peer = (rank + cluster.gpus_per_node) % cluster.ranks();
     seen.assign(tiers, false);
     const auto see = [&](LinkId link) {

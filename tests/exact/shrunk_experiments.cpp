@@ -68,6 +68,8 @@ TEST_P(Shrunk, FoldExactly) {
     const Step step = make_step(in.model, in.cluster, in.plan, Detail::aggregate, &in.planned_on);
     if (!folds(step.graph)) continue;
     const Folding folding = fold(step.graph);
+    const Step one = make_step(in.model, in.cluster, in.plan, Detail::aggregate, &in.planned_on, Replicas::one);
+    EXPECT_TRUE(fold(one.graph).graph == folding.graph) << scenario;  // one replica built, or all of them
     EXPECT_LT(folding.graph.ranks.size(), step.graph.ranks.size()) << scenario;
     const Timeline full = make_simgrid_engine()->run(step.graph), folded = make_simgrid_engine()->run(folding.graph);
     ++folded_runs;
