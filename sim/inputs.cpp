@@ -157,17 +157,10 @@ Inputs read_inputs(const Request& request, PlanSource& source, InputCache* cache
   return in;
 }
 
-Inputs load(const Request& request, InputCache* cache) {
-  PlanSource source;
-  Inputs in = read_inputs(request, source, cache);
-  std::vector<Problem> problems = check(in.model, in.cluster, in.plan, source);
-  if (!problems.empty()) {
-    Reading of_check{std::move(problems), {}};
-    Reading reading;
-    take(reading, in, std::move(of_check), "plan", in.experiment);
-    reading.throw_if_any();
-  }
-  in.plan = resolve(in.plan, in.cluster);
+namespace {
+
+// What a reader of the result should know beside it.
+void add_notes(Inputs& in) {
   const Precisions& precision = in.plan.precision;
   const Gpu& gpu = in.cluster.gpu;
   const bool fp8 = precision.linear == Precision::fp8 || precision.attention == Precision::fp8 || precision.head == Precision::fp8;
@@ -182,6 +175,28 @@ Inputs load(const Request& request, InputCache* cache) {
     in.notes.push_back(fmt::format("plan: sequences of {} tokens, but the model has learned positions for {}: it would have to be another model",
                                    length, table));
   }
+  const Parallel& p = in.plan.parallel;
+  if (p.context > 1 && p.context_method != Parallel::ContextMethod::ring && in.plan.overlap.context == Overlap::Policy::async) {
+    in.notes.push_back(fmt::format("plan: overlap.context is async, and attention waits for all of the {} of its inputs: nothing is hidden (the "
+                                   "ring hides it)",
+                                   p.context_method == Parallel::ContextMethod::all_gather ? "all-gather" : "all-to-all"));
+  }
+}
+
+}  // namespace
+
+Inputs load(const Request& request, InputCache* cache) {
+  PlanSource source;
+  Inputs in = read_inputs(request, source, cache);
+  std::vector<Problem> problems = check(in.model, in.cluster, in.plan, source);
+  if (!problems.empty()) {
+    Reading of_check{std::move(problems), {}};
+    Reading reading;
+    take(reading, in, std::move(of_check), "plan", in.experiment);
+    reading.throw_if_any();
+  }
+  in.plan = resolve(in.plan, in.cluster);
+  add_notes(in);
   return in;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/fields.hpp"
 #include "sim/explore/expression.hpp"
 #include "sim/explore/key.hpp"
 
@@ -198,22 +199,66 @@ void Store::make_view() {
 namespace {
 
 // "-fits,step_time_s": what has no number there stands last.
-std::string order_of(const std::string& columns) {
-  std::string order;
+std::vector<std::pair<std::string, bool>> keys_of_order(const std::string& columns) {
+  std::vector<std::pair<std::string, bool>> keys;  // and whether it descends
   for (std::size_t at = 0; at < columns.size();) {
     const std::size_t comma = std::min(columns.find(',', at), columns.size());
     const bool descending = columns[at] == '-';
-    const std::string by = columns.substr(at + (descending ? 1 : 0), comma - at - (descending ? 1 : 0));
-    order += fmt::format("{0} IS NULL, {0}{1}, ", bracketed(by), descending ? " DESC" : "");
+    keys.emplace_back(columns.substr(at + (descending ? 1 : 0), comma - at - (descending ? 1 : 0)), descending);
     at = comma + 1;
+  }
+  return keys;
+}
+std::string order_of(const std::string& columns) {
+  std::string order;
+  for (const auto& [by, descending] : keys_of_order(columns)) {
+    order += fmt::format("{0} IS NULL, {0}{1}, ", bracketed(by), descending ? " DESC" : "");
   }
   return order;
 }
 
 }  // namespace
 
+// Asks for each part by itself, so that what is wrong is said of the option that has it.
+void Store::check_query(const Query& query) {
+  std::vector<std::string> columns;
+  {
+    Statement all = database_.prepare("SELECT * FROM rows");
+    for (int i = 0; i < all.columns(); ++i) columns.push_back(all.name(i));
+  }
+  std::vector<Problem> problems;
+  const auto no_column = [&](const char* option, const std::string& name) {
+    const std::string near = nearest(name, columns);
+    problems.push_back({"", 0, option, fmt::format("there is no column {}{}", name, near.empty() ? "" : "; did you mean " + near + "?")});
+  };
+  const auto check_names = [&](const char* option, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      if (std::find(columns.begin(), columns.end(), name) == columns.end()) no_column(option, name);
+    }
+  };
+  std::vector<std::string> sorted_by;
+  for (const auto& [name, descending] : keys_of_order(query.order)) sorted_by.push_back(name);
+  check_names("--columns", query.columns);
+  check_names("--sort", sorted_by);
+  if (!query.where.empty()) {
+    try {
+      database_.prepare("SELECT 1 FROM rows WHERE (" + to_sql(query.where) + ")");
+    } catch (const DatabaseError& e) {
+      constexpr std::string_view kNoColumn = "no such column: ";
+      const std::string why = e.what();
+      if (why.starts_with(kNoColumn)) {
+        no_column("--where", why.substr(kNoColumn.size()));
+      } else {
+        problems.push_back({"", 0, "--where", fmt::format("\"{}\" is no condition: {}", query.where, why)});
+      }
+    }
+  }
+  if (!problems.empty()) throw InputError(std::move(problems));
+}
+
 Selection Store::select(const Query& query) {
   make_view();
+  check_query(query);
   std::string wanted;
   for (const std::string& name : query.columns) wanted += (wanted.empty() ? "" : ", ") + bracketed(name);
   std::string sql = fmt::format("SELECT {} FROM rows WHERE (? = '' OR sweep = ?)", wanted.empty() ? "*" : wanted);

@@ -60,7 +60,7 @@ class Store {
   std::vector<std::string> varied_keys(const std::string& sweep);  // empty: of all
 
   // Columns: sweep, position, label, every varied key, ending ("pending" while there is no result), error, those of
-  // row.hpp, report. Throws DatabaseError for a wrong expression or an unknown column.
+  // row.hpp, report. Throws InputError, naming the option, for a wrong expression or an unknown column.
   Selection select(const Query& query);
 
   // Takes over what another store has: entries, and points that are missing or failed here. Doing so again changes nothing.
@@ -68,6 +68,7 @@ class Store {
 
  private:
   void make_view();
+  void check_query(const Query& query);
 
   Database database_;
 };

@@ -112,6 +112,18 @@ fi
 # Refused points are rows; a wrong spec is refused with its key.
 "$STEPSIM" results whole.sqlite --where "step_time_s > 1e9" --columns label --csv none.csv > /dev/null
 [[ $(wc -l < none.csv) == 1 ]] || fail "the condition let rows pass"
+# What is wrong with a question is said of its option.
+asked_wrongly() {  # text arguments...
+  local text=$1 status=0
+  shift
+  "$STEPSIM" results whole.sqlite "$@" > /dev/null 2> asked.log || status=$?
+  [[ $status == 2 ]] && grep -qF -- "$text" asked.log || fail "$* (exit $status): $(cat asked.log)"
+}
+asked_wrongly "--where: there is no column plan.shedule; did you mean plan.schedule?" --where 'plan.shedule = "1f1b"'
+asked_wrongly '--where: "fits andd fits" is no condition: near "andd": syntax error' --where 'fits andd fits'
+asked_wrongly '--where: "fits; drop table points" is no condition' --where 'fits; drop table points'
+asked_wrongly "--columns: there is no column step_tim_s; did you mean step_time_s?" --columns label,step_tim_s
+asked_wrongly "--sort: there is no column step_tim_s; did you mean step_time_s?" --sort=-step_tim_s,label
 sed 's/plan.schedule:/plan.shedule:/' points.yaml > wrong.yaml
 set +e
 "$STEPSIM" sweep wrong.yaml --store wrong.sqlite > /dev/null 2> wrong.log

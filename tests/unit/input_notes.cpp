@@ -42,4 +42,17 @@ TEST(InputNotes, WholeGradientsInAPipeline) {
   EXPECT_TRUE(has_note(testing::shipped("gpt-3-175b-pipeline", {"plan.parallel.zero=2"}), "ZeRO-2 with a pipeline"));
 }
 
+TEST(InputNotes, ContextThatNothingHides) {
+  const auto noted = [](const std::string& method, const std::string& policy, const std::string& degree) {
+    return has_note(testing::shipped("gpt-3-175b-pipeline", {"plan.parallel.context_method=" + method, "plan.overlap.context=" + policy,
+                                                             "plan.parallel.context=" + degree, "plan.parallel.pipeline=8"}),
+                    "overlap.context is async");
+  };
+  EXPECT_TRUE(noted("all_gather", "async", "2"));
+  EXPECT_TRUE(noted("all_to_all", "async", "2"));
+  EXPECT_FALSE(noted("ring", "async", "2"));
+  EXPECT_FALSE(noted("all_gather", "blocking", "2"));
+  EXPECT_FALSE(noted("all_gather", "async", "1"));
+}
+
 }  // namespace stepsim::input_notes_test
