@@ -150,7 +150,8 @@ Inputs read_inputs(const Request& request, PlanSource& source, InputCache* cache
     if (cluster_sound) in.cluster = apply(of_scenario, std::move(in.cluster), scenario);
     take(reading, in, std::move(of_scenario), "scenario", parts.file);
   } else if (!overrides.scenario.empty()) {
-    reading.problems.push_back({"--set", 0, "scenario", "there is no scenario to change; name one with --scenario"});
+    const Override& first = overrides.scenario.front();
+    reading.problems.push_back({first.from.file, first.from.line, "scenario." + first.key, "there is no scenario to change; name one with --scenario"});
   }
   reading.throw_if_any();
   in.name = parts.name.empty() ? in.model.name + " " + in.plan.name + " on " + in.cluster.name : parts.name;

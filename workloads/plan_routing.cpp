@@ -88,6 +88,7 @@ void read_yaml(Reading& reading, const std::string& path, Counts& counts) {
 void read_counts(Reading& reading, Fields& f, Routing& routing) {
   namespace fs = std::filesystem;
   const std::string path = (fs::path(f.origin("balance").folder()) / routing.balance).lexically_normal().string();
+  if (std::error_code ignored; !fs::exists(path, ignored)) return f.problem("balance", fmt::format("there is no file {}", path));
   const std::size_t before = reading.problems.size();
   if (path.ends_with(".csv")) {
     read_csv(reading, path, routing.counts);

@@ -108,4 +108,25 @@ TEST(ExperimentSet, ProblemsNameItsLines) {
             (Texts{"e.yaml:5 set: is no mapping; write for example {cluster.nodes: 16, plan.rates: calibrated}"}));
 }
 
+// Of a scenario that nobody named: where it is asked for.
+TEST(ExperimentSet, AScenarioThatIsNotThere) {
+  const Folder folder;
+  const std::string path = folder.write("own.yaml", std::string(kParts) + "set: {scenario.stragglers: \"[{ranks: [3], speed: 0.5}]\"}\n");
+  const auto problem = [&](const Request& request) {
+    try {
+      load(request);
+    } catch (const InputError& e) {
+      return e.problems().front();
+    }
+    return Problem{};
+  };
+  const Problem own = problem(request_of(path));
+  EXPECT_EQ(own.file, path);
+  EXPECT_EQ(own.line, 5);
+  EXPECT_EQ(own.key, "scenario.stragglers");
+  const Problem given = problem(request_of("gpt-3-175b-pipeline", {"scenario.jitter={seed: 1}"}));
+  EXPECT_EQ(given.file, "--set");
+  EXPECT_EQ(given.key, "scenario.jitter");
+}
+
 }  // namespace stepsim::experiment_set_test
