@@ -371,7 +371,7 @@ TEST(Balance, IsChecked) {
   has("zipf:-1", "\"-1\" is not an exponent from 0 to 10");
   has("zipf:11", "\"11\" is not an exponent from 0 to 10");
   has("zipf:nan", "\"nan\" is not an exponent from 0 to 10");
-  has("missing.csv", "cannot be read");
+  has("missing.csv", "plan.routing.balance: there is no file missing.csv");
   const test::TempFile few("1,2,3\n", ".csv"), negative("1,-2\n", ".csv"), words("1,many\n", ".csv"),
       zero("0,0\n", ".csv"), layers(fmt::format("{0}\n{0}\n", fmt::join(Numbers(256, 7), ",")), ".csv"),
       empty("# nothing\n", ".csv"), mixed("counts: [1, [2]]\n", ".yaml");
