@@ -52,9 +52,14 @@ class Platform {
   }
   // -1 when there is no such host.
   virtual HostId host(std::string_view name) const = 0;
-  // Where every route is one link of the sender and one of the receiver: both of each host, to the centre and from it.
-  using StarLinks = std::vector<std::pair<LinkId, LinkId>>;
-  virtual std::optional<StarLinks> star() const { return std::nullopt; }
+  // The routes from each of the hosts to each other one, taken together: how many cross each link, and the longest sum of
+  // `latency` (by link) over one of them. No host twice. Nothing where a pair has no route, or where the platform has no
+  // quicker way to tell than route by route.
+  struct AllPairs {
+    std::vector<double> legs;  // [link]
+    double latency = 0;        // s
+  };
+  virtual std::optional<AllPairs> all_pairs(std::span<const HostId> /*hosts*/, std::span<const Seconds> /*latency*/) const { return std::nullopt; }
   // Moves host h to host to[h], one to one (-1: left out), and with it all routes between such hosts. If those are routes
   // of the platform again, but for which links they cross: [link] where it goes, -1 for links that none of them crosses.
   // Nothing if they are not, or if that would take long to know. Bandwidths and latencies are not looked at.

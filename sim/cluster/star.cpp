@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "sim/cluster/longest_way.hpp"
+
 namespace stepsim {
 namespace {
 
@@ -32,10 +34,18 @@ class StarPlatform : public Platform {
                ? found
                : -1;
   }
-  std::optional<StarLinks> star() const override {
-    StarLinks links;
-    for (HostId h = 0; h < static_cast<HostId>(hosts_.size()); ++h) links.emplace_back(2 * h, 2 * h + 1);
-    return links;
+  std::optional<AllPairs> all_pairs(std::span<const HostId> hosts, std::span<const Seconds> latency) const override {
+    if (hosts.size() < 2) return std::nullopt;
+    AllPairs pairs{std::vector<double>(links_.size(), 0), 0};
+    std::vector<std::pair<double, int>> up, down;
+    for (const HostId h : hosts) {
+      const auto link = 2 * static_cast<std::size_t>(h);
+      pairs.legs[link] = pairs.legs[link + 1] = static_cast<double>(hosts.size() - 1);
+      up.emplace_back(latency[link].value, h);
+      down.emplace_back(latency[link + 1].value, h);
+    }
+    pairs.latency = longest_way(std::move(up), std::move(down));
+    return pairs;
   }
 
  private:

@@ -71,6 +71,7 @@ class ZonePlatform final : public Platform {
   const std::vector<PlatformLink>& links() const override { return all_links; }
   void append_route(HostId from, HostId to, std::vector<LinkId>& links) const override;
   HostId host(std::string_view name) const override;
+  std::optional<AllPairs> all_pairs(std::span<const HostId> hosts, std::span<const Seconds> latency) const override;
   std::optional<std::vector<LinkId>> links_moved(std::span<const HostId> to) const override;
 
   PointId add_point(PointKind kind, const std::string& name, ZoneId zone);  // the name must be free
@@ -85,6 +86,7 @@ class ZonePlatform final : public Platform {
   NameMap<PointId> point_by_name;
 
  private:
+  class PairCounter;
   struct Ends {
     PointId from = -1, to = -1;
   };

@@ -7,41 +7,15 @@
 #include "sim/collective/legs.hpp"
 
 namespace stepsim {
-namespace {
-
-// Equal to adding every pair of members, without walking all N^2 of them: in a node every ordered pair exchanges its
-// own share and one hop for each other node; between two nodes, NIC i of the one sends the node's g shares to NIC i of
-// the other.
-Part planes_part(const ClusterSpec& cluster, Members members, double rounds) {
-  const auto nodes = by_node(cluster, members);
-  const double g = static_cast<double>(nodes[0].size()), m = static_cast<double>(nodes.size());
-  Legs inside(cluster), rails(cluster);
-  for (const auto& node : nodes) {
-    for (const RankId from : node) {
-      for (const RankId to : node) inside.add(from, to, m);
-    }
-  }
-  for (std::size_t i = 0; i < nodes[0].size(); ++i) {
-    for (const auto& from : nodes) {
-      for (const auto& to : nodes) {
-        if (&from != &to) rails.add(from[i], to[i], g);
-      }
-    }
-  }
-  Part part = make_part(rails, rounds / (m * g), rounds);
-  const Part hops = make_part(inside, 0, rounds);
-  part.alpha += hops.alpha;
-  part.loads.insert(part.loads.end(), hops.loads.begin(), hops.loads.end());
-  return part;
-}
-
-}  // namespace
 
 std::vector<Part> flat_traffic(const GroupCall& call, int rounds) {
   const GroupShape shape = shape_of(call.cluster, call.members);
-  if (shape.planes) return {planes_part(call.cluster, call.members, rounds)};
   Legs legs(call.cluster);
-  legs.add_all_pairs(call.members);
+  if (shape.planes && shape.per_node > 0) {
+    legs.add_all_pairs_in_planes(by_node(call.cluster, call.members));
+  } else {
+    legs.add_all_pairs(call.members);
+  }
   return only(make_part(legs, rounds / static_cast<double>(call.members.size()), rounds));
 }
 

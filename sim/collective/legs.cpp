@@ -38,24 +38,57 @@ void Legs::add_by_rail(RankId from, RankId to, double times) {
 }
 
 void Legs::add_all_pairs(std::span<const RankId> members, double times) {
-  const auto star = cluster_.gpus_per_node == 1 ? cluster_.platform->star() : std::nullopt;
-  if (!star || members.size() < 2) {
-    for (const RankId from : members) {
-      for (const RankId to : members) add(from, to, times);
+  if (add_all_pairs_at_once(members, times)) return;
+  for (const RankId from : members) {
+    for (const RankId to : members) add(from, to, times);
+  }
+}
+
+// Between the NICs of all members; then those of one node, which talk over NVLink, are taken out again. False, and nothing
+// added, where that is not what the routes are or the platform cannot tell.
+bool Legs::add_all_pairs_at_once(std::span<const RankId> members, double times) {
+  constexpr std::size_t kWorth = 64;
+  if (members.size() < kWorth || !cluster_.avoided.empty()) return false;
+  std::vector<HostId> hosts;
+  for (const RankId rank : members) hosts.push_back(cluster_.nic_hosts[rank]);
+  std::vector<HostId> sorted = hosts;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return false;  // GPUs that share a network card
+  auto pairs = cluster_.platform->all_pairs(hosts, cluster_.latency);
+  if (!pairs) return false;
+  const Nodes nodes = by_node(cluster_, members);
+  double inside = 0;  // the longest route between NICs of one node
+  for (const NodeMembers& node : nodes) {
+    for (const RankId from : node) {
+      for (const RankId to : node) {
+        if (from == to) continue;
+        route_.clear();
+        cluster_.platform->append_route(cluster_.nic_hosts[from], cluster_.nic_hosts[to], route_);
+        for (const LinkId link : route_) --pairs->legs[link];
+        inside = std::max(inside, route_latency(cluster_, route_).value);
+      }
     }
-    return;
   }
-  // Every route is the sender's port up and the receiver's port down: no need to walk all pairs.
-  const double others = static_cast<double>(members.size() - 1);
-  double up = 0, down = 0;
-  for (const RankId rank : members) {
-    const auto& [to_centre, from_centre] = (*star)[cluster_.nic_hosts[rank]];
-    loads_.push_back({to_centre, times * others});
-    loads_.push_back({from_centre, times * others});
-    up = std::max(up, cluster_.latency[to_centre].value);
-    down = std::max(down, cluster_.latency[from_centre].value);
+  if (inside >= pairs->latency && nodes.size() < members.size()) return false;  // which pairs have the longest is not known
+  if (dense_.empty()) dense_.assign(cluster_.bandwidth.size(), 0);
+  for (std::size_t l = 0; l < dense_.size(); ++l) dense_[l] += times * pairs->legs[l];
+  latency_ = std::max(latency_, pairs->latency);
+  add_inside(nodes, times);
+  return true;
+}
+
+void Legs::add_all_pairs_in_planes(const Nodes& nodes, double times) {
+  Legs hops(cluster_), rails(cluster_);
+  hops.add_inside(nodes, times * static_cast<double>(nodes.size()));  // its own share, and one hop for each other node
+  for (std::size_t i = 0; i < nodes[0].size(); ++i) {
+    std::vector<RankId> rail;
+    for (const NodeMembers& node : nodes) rail.push_back(node[i]);
+    rails.add_all_pairs(rail, times * static_cast<double>(nodes[0].size()));  // the shares of all of a node's members
   }
-  latency_ = std::max(latency_, up + down);
+  latency_ = std::max(latency_, hops.latency() + rails.latency());
+  for (Legs* legs : {&hops, &rails}) {
+    for (const Load& load : legs->take()) loads_.push_back(load);
+  }
 }
 
 void Legs::add_inside(const Nodes& nodes, double times) {

@@ -27,6 +27,9 @@ class Legs {
   void add_by_rail(RankId from, RankId to, double times = 1);
   // From every member to every other one.
   void add_all_pairs(std::span<const RankId> members, double times = 1);
+  // The same in a network of planes (GroupShape::planes), where nodes hold equal numbers of members: a message to a GPU of
+  // another place in its node first hops over NVLink to the sender's neighbour in that place.
+  void add_all_pairs_in_planes(const Nodes& nodes, double times = 1);
   // In every node from each of its members to each other one.
   void add_inside(const Nodes& nodes, double times = 1);
   // What one of a node's members sends to its switch and receives from it when the switch reduces and multicasts: what
@@ -40,6 +43,7 @@ class Legs {
  private:
   static constexpr std::size_t kMany = 1 << 16;
 
+  bool add_all_pairs_at_once(std::span<const RankId> members, double times);
   void add_route(const std::vector<LinkId>& route, double times);
   void count_densely();
 

@@ -101,9 +101,14 @@ Busiest busiest(const GroupShape& shape, const TokenRouting& routing) {
 
 std::vector<Part> pairwise_traffic(const GroupCall& call) {
   if (!call.routing.to_member.empty()) return unequal_traffic(call, false);
+  const GroupShape shape = shape_of(call.cluster, call.members);
   Legs legs(call.cluster);
-  legs.add_all_pairs(call.members);
-  return only(make_part(legs, share_of(shape_of(call.cluster, call.members), call.routing), 1));
+  if (shape.planes && shape.per_node > 0) {
+    legs.add_all_pairs_in_planes(by_node(call.cluster, call.members));
+  } else {
+    legs.add_all_pairs(call.members);
+  }
+  return only(make_part(legs, share_of(shape, call.routing), 1));
 }
 
 std::vector<Part> pairwise_messages(const GroupCall& call) {

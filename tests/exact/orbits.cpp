@@ -10,6 +10,7 @@
 #include "sim/cluster/moved.hpp"
 #include "sim/engine/engine.hpp"
 #include "sim/graph/fold.hpp"
+#include "support/ring_of_leaves.hpp"
 #include "support/sanitized.hpp"
 #include "support/shipped.hpp"
 #include "support/shipped_cluster.hpp"
@@ -272,48 +273,13 @@ TEST(LinksMoved, RoutesGoOntoRoutes) {
   EXPECT_GE(symmetric.size(), 4u);
 }
 
-// Leaves of two nodes of one GPU in a ring; a message to the leaf next but one passes through the leaf between.
-class RingOfLeaves {
- public:
-  RingOfLeaves(int leaves, const std::string& routing, const std::string& last_bandwidth = "40GBps")
-      : xml_(xml_of(leaves, routing, last_bandwidth), ".xml"),
-        yaml_(fmt::format("name: ring\nplatform: {}\ngpu: {}/platforms/gpus/h800-sxm.yaml\nnodes: {}\ngpus_per_node: 1\n"
-                          "hosts: {{gpu: \"gpu{{rank}}\"}}\ntiers: {{port: \"gpu*\", cable: \"cable*\"}}\n",
-                          xml_.path().substr(xml_.path().rfind('/') + 1), STEPSIM_SOURCE_DIR, 2 * leaves),
-              ".yaml") {}
-  ClusterSpec cluster() const {
-    Reading reading;
-    ClusterSpec read = read_cluster(reading, yaml_.path(), {}, Rates::speed_of_light, test::platforms());
-    reading.throw_if_any();
-    return read;
-  }
-
- private:
-  static std::string xml_of(int leaves, const std::string& routing, const std::string& last_bandwidth) {
-    std::string text = "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-                       "<platform version=\"4.1\"><zone id=\"all\" routing=\"" + routing + "\">\n";
-    for (int l = 0; l < leaves; ++l) text += testing::star(fmt::format("leaf{}", l), "gpu", testing::radical(2 * l, 2, 1), "50GBps", "1us");
-    for (int l = 0; l < leaves; ++l) {
-      text += fmt::format("<link id=\"cable{}\" bandwidth=\"{}\" latency=\"2us\" sharing_policy=\"SPLITDUPLEX\"/>\n", l,
-                          l + 1 < leaves ? "40GBps" : last_bandwidth);
-    }
-    for (int l = 0; l < leaves; ++l) {
-      text += fmt::format("<zoneRoute src=\"leaf{0}\" dst=\"leaf{1}\" gw_src=\"leaf{0}_switch\" gw_dst=\"leaf{1}_switch\">"
-                          "<link_ctn id=\"cable{0}\" direction=\"UP\"/></zoneRoute>\n", l, (l + 1) % leaves);
-    }
-    return text + "</zone></platform>\n";
-  }
-
-  test::TempFile xml_, yaml_;
-};
-
 // Of an odd number of leaves each way is the shortest one and turns with the ring. Of an even number both ways to the
 // opposite leaf are as long: which one is taken is a matter of names, and a turn may or may not leave it so. Turning by
 // nodes that part the two of a leaf is none.
 TEST(LinksMoved, RingsOfLeaves) {
   for (const std::string routing : {"Floyd", "Dijkstra"}) {
     for (const int leaves : {3, 4, 5, 6}) {
-      const ClusterSpec cluster = RingOfLeaves(leaves, routing).cluster();
+      const ClusterSpec cluster = testing::RingOfLeaves(leaves, routing).cluster();
       for (int by = 1; by < 2 * leaves; ++by) {
         std::vector<RankId> to;
         for (RankId r = 0; r < 2 * leaves; ++r) to.push_back((r + by) % (2 * leaves));
@@ -332,7 +298,7 @@ TEST(LinksMoved, RingsOfLeaves) {
     }
   }
   // One cable that is slower: no turn leaves it where it is.
-  const ClusterSpec uneven = RingOfLeaves(3, "Floyd", "39GBps").cluster();
+  const ClusterSpec uneven = testing::RingOfLeaves(3, "Floyd", "39GBps").cluster();
   EXPECT_FALSE(links_moved(uneven, std::vector<RankId>{2, 3, 4, 5, 0, 1}));
 }
 
