@@ -189,6 +189,7 @@ int main(int argc, char** argv) {
       {"the same, one run", "deepseek-v3-dualpipe", {}, true, false},
       {"ZeRO-3 hierarchical, 2048 GPUs, elasticities included", "deepseek-v3-zero3-hierarchical", {}},
       {"DualPipe, 2048 nodes = 16,384 GPUs, one run", "deepseek-v3-2048-nodes", {}, true, false},
+      {"ZeRO-3 flat, all pairs of 16,384 GPUs, one run", "deepseek-v3-zero3-flat", {"plan.batch.global_sequences=131072"}, true, false, "h800-2048x8"},
   };
   for (const int replicas : {1, 2, 8, 32, 128}) {
     rows.push_back({fmt::format("GPT-3 175B TP8 PP16, {} replicas, one run", replicas), "gpt-3-175b-pipeline",
