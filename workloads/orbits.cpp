@@ -68,7 +68,8 @@ Orbits::Orbits(const ClusterSpec& cluster)
   std::iota(first_link_.begin(), first_link_.end(), 0);
 }
 
-Orbits::Orbits(const ClusterSpec& cluster, const Grid& grid, const std::vector<std::int32_t>& program, const std::vector<Lists>& kinds)
+Orbits::Orbits(const ClusterSpec& cluster, const ClusterSpec& planned_on, const Grid& grid, const std::vector<std::int32_t>& program,
+               const std::vector<Lists>& kinds)
     : Orbits(cluster) {
   const std::vector<bool> within = links_within_reach(cluster);
   for (std::size_t l = 0; l < within.size(); ++l) {
@@ -76,6 +77,7 @@ Orbits::Orbits(const ClusterSpec& cluster, const Grid& grid, const std::vector<s
   }
   if (grid.data == 1) return;
   const int stride = data_stride(grid);
+  const bool as_planned = planned_on.bandwidth == cluster.bandwidth && planned_on.latency == cluster.latency;
   const auto turn = [&](int step, int length) -> std::optional<Turn> {
     Turn found{turned(grid, stride, step, length), {}, length / step};
     for (std::size_t r = 0; r < program.size(); ++r) {
@@ -84,7 +86,7 @@ Orbits::Orbits(const ClusterSpec& cluster, const Grid& grid, const std::vector<s
     const bool onto = std::all_of(kinds.begin(), kinds.end(), [&](const Lists& lists) { return lists.move_by(found.rank); });
     if (!onto) return std::nullopt;
     auto links = links_moved(cluster, found.rank);
-    if (!links) return std::nullopt;
+    if (!links || (!as_planned && !links_moved(planned_on, found.rank))) return std::nullopt;
     found.link = std::move(*links);
     return found;
   };

@@ -38,8 +38,10 @@ class Orbits {
  public:
   // Every rank and link by itself.
   explicit Orbits(const ClusterSpec& cluster);
-  // Without links that the ranks cannot reach; what turns of the data degree make alike. A rank is in at most one list of a kind.
-  Orbits(const ClusterSpec& cluster, const Grid& grid, const std::vector<std::int32_t>& program, const std::vector<Lists>& kinds);
+  // Without links that the ranks cannot reach; what turns of the data degree make alike, on the cluster and on the one that
+  // algorithms are chosen on. A rank is in at most one list of a kind.
+  Orbits(const ClusterSpec& cluster, const ClusterSpec& planned_on, const Grid& grid, const std::vector<std::int32_t>& program,
+         const std::vector<Lists>& kinds);
 
   const std::vector<Turn>& turns() const { return turns_; }
   int ranks_of_one() const { return size_; }                                                // all orbits of ranks are of one size

@@ -319,7 +319,7 @@ std::vector<RankId> add_ranks_and_groups(const GroupInputs& inputs, Replicas rep
   };
   // A message of detail flow has a part of its own, which nothing else is like.
   if (replicas == Replicas::one && inputs.detail != Detail::flow) {
-    const Orbits orbits(inputs.cluster, inputs.grid, inputs.program, kinds);
+    const Orbits orbits(inputs.cluster, inputs.planned_on, inputs.grid, inputs.program, kinds);
     if (auto ranks = build(orbits)) return *ranks;
     graph.ranks.clear();
     graph.groups.clear();

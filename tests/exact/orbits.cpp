@@ -117,6 +117,16 @@ TEST(Orbits, WhatTellsReplicasApart) {
   EXPECT_EQ(both(gpt3(2, four_nodes, "slow-rail")).difference(), "");
 }
 
+// Algorithms are chosen on the cluster as it was planned on: if that tells replicas apart, so may they.
+TEST(Orbits, TheClusterPlannedOnCountsAsWell) {
+  Inputs in = gpt3(4);
+  ASSERT_EQ(built(in), 128u);
+  for (BytesPerSecond& bandwidth : in.planned_on.bandwidth) bandwidth *= 2;  // of all links
+  EXPECT_EQ(built(in), 128u);
+  in.planned_on.bandwidth[test::link_named(in.cluster, "nic9_up")] *= 0.5;
+  EXPECT_EQ(built(in), 512u);
+}
+
 // A tree over the replicas has a root, which is not like the others; a ring has none.
 TEST(Orbits, TreesTellReplicasApart) {
   for (const auto& [algorithm, ranks] : std::map<std::string, std::size_t>{{"ring", 128}, {"tree", 512}}) {
